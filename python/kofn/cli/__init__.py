@@ -1,0 +1,1 @@
+"""The command line: `kofn report`, `grade`, `rollouts`, `checks`."""

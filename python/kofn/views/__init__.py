@@ -1,0 +1,1 @@
+"""Forms of a report: table, Markdown, CSV, HTML, LaTeX."""

@@ -1,0 +1,21 @@
+//! The arithmetic of `kofn`, without Python: grading, policies, tallies, estimators, and the reader that feeds them.
+//!
+//! The way of the data: bytes and tables become [`batch::Batch`]es (columns of rollouts); a policy turns a batch into
+//! [`tally::Observations`]; a [`tally::Tally`] adds them up exactly and in any order; [`estimates`] reads a tally.
+
+pub mod batch;
+pub mod checks;
+pub mod dd;
+pub mod error;
+pub mod estimates;
+pub mod estimators;
+pub mod exact;
+pub mod header;
+pub mod json;
+pub mod names;
+pub mod plan;
+pub mod policies;
+pub mod run;
+pub mod tally;
+
+pub use error::{Error, Result};
