@@ -15,6 +15,7 @@ pub mod json;
 pub mod names;
 pub mod plan;
 pub mod policies;
+pub mod reading;
 pub mod run;
 pub mod tally;
 

@@ -1,0 +1,51 @@
+//! What a read found beside rollouts: nothing that was read is lost without being counted here.
+
+use crate::error::{Place, Result};
+use crate::header::Header;
+
+/// How many skipped records are listed with their reasons.
+pub const LISTED: usize = 20;
+
+/// The account of one or several reads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The header, merged over all sources.
+    pub header: Option<Header>,
+    /// Each source's name, and the xxh3-64 of its bytes as stored (none for tables and arrays), sorted by name.
+    pub sources: Vec<(String, Option<u64>)>,
+    /// Bad records that `on_error="skip"` passed over.
+    pub skipped: u64,
+    /// The first [`LISTED`] of them in source order, as messages.
+    pub skipped_first: Vec<String>,
+    /// Half-written last lines.
+    pub cut: Vec<Place>,
+    /// Copies that `on_duplicate` dropped.
+    pub dropped: u64,
+    /// Durations in [-1, 0) s: clock skew, not recorded.
+    pub skewed_durations: u64,
+    /// Rollouts that report only one half of their tokens: not recorded.
+    pub half_usages: u64,
+}
+
+impl Reading {
+    /// Take in the account of another read of the same report.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        match (&mut self.header, other.header) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs)?,
+            (mine @ None, theirs) => *mine = theirs,
+            (Some(_), None) => {}
+        }
+        self.sources.extend(other.sources);
+        self.sources.sort_unstable();
+        self.sources.dedup();
+        self.skipped += other.skipped;
+        self.skipped_first.extend(other.skipped_first);
+        self.skipped_first.truncate(LISTED);
+        self.cut.extend(other.cut);
+        self.cut.sort_by(|a, b| (&a.source, a.number).cmp(&(&b.source, b.number)));
+        self.dropped += other.dropped;
+        self.skewed_durations += other.skewed_durations;
+        self.half_usages += other.half_usages;
+        Ok(())
+    }
+}
