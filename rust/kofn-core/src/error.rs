@@ -177,9 +177,9 @@ impl fmt::Display for Error {
             Self::Task { task, place: Some(place), problem } => write!(f, "task {task:?} ({place}): {problem}"),
             Self::Task { task, place: None, problem } => write!(f, "task {task:?}: {problem}"),
             Self::Grading { index: Some(index), problem } => write!(f, "rollout {index}: {problem}"),
-            Self::Grading { index: None, problem }
-            | Self::Merge { problem }
-            | Self::Encoding { problem } => f.write_str(problem),
+            Self::Grading { index: None, problem } | Self::Merge { problem } | Self::Encoding { problem } => {
+                f.write_str(problem)
+            }
             Self::Argument { name, problem } => write!(f, "{name}: {problem}"),
             Self::Refused { label, why } => write!(f, "{label}: {why}"),
             Self::Interrupted => f.write_str("interrupted"),

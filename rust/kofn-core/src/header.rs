@@ -30,9 +30,8 @@ impl Header {
     /// Take in another header of the same report: equal or absent ids, tasks and per-task requests united, every
     /// other difference an error.
     pub fn merge(&mut self, other: Self) -> Result<()> {
-        let clash = |problem: String| {
-            Err(Error::Header { first: self.place.clone(), second: other.place.clone(), problem })
-        };
+        let clash =
+            |problem: String| Err(Error::Header { first: self.place.clone(), second: other.place.clone(), problem });
         match (&self.id, &other.id) {
             (Some(a), Some(b)) if a != b => {
                 return clash(format!(

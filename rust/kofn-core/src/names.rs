@@ -139,7 +139,11 @@ impl Dictionary {
     #[must_use]
     pub fn first_place(&self, task: u32) -> Option<Place> {
         let &(source, line) = self.tasks.first.get(task as usize)?;
-        Some(Place { source: self.sources.get(source as usize)?.clone(), number: Some(line), unit: crate::error::Unit::Line })
+        Some(Place {
+            source: self.sources.get(source as usize)?.clone(),
+            number: Some(line),
+            unit: crate::error::Unit::Line,
+        })
     }
 
     /// The error for a task, with its first place.

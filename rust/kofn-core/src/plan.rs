@@ -201,7 +201,10 @@ impl Plan {
         let mut plan = Self { defaults: labels.is_none(), by, ..Self::default() };
         if let Some(labels) = labels {
             if labels.is_empty() {
-                return Err(Error::argument("statistics", "the list is empty; leave it out for the default statistics"));
+                return Err(Error::argument(
+                    "statistics",
+                    "the list is empty; leave it out for the default statistics",
+                ));
             }
             let mut used_k = false;
             for label in labels {
