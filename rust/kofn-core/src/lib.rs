@@ -17,6 +17,7 @@ pub mod plan;
 pub mod policies;
 pub mod reading;
 pub mod run;
+pub mod seen;
 pub mod tally;
 
 pub use error::{Error, Result};
