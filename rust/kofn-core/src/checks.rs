@@ -195,7 +195,7 @@ pub fn grade_csr<O: Offset>(
         return Err(Error::argument("offsets", format!("the last offset is not {checks}, the number of checks")));
     }
     out.check_rows(offsets.len() - 1)?;
-    let mut writer = Writer::new(on_ungradable, out);
+    let mut writer = Writer { passed, required, on_ungradable, out, seen: 0 };
     let mut start = 0;
     for (row, offset) in offsets[1..].iter().enumerate() {
         let end = match offset.index() {
@@ -211,7 +211,7 @@ pub fn grade_csr<O: Offset>(
         writer.write(row, counts)?;
         start = end;
     }
-    writer.finish(passed, required)
+    writer.finish()
 }
 
 /// Grade rollouts given as a row-major matrix of `columns` checks each; `required` holds one row for all rollouts,
@@ -238,31 +238,30 @@ pub fn grade_rows(
             format!("{} entries: neither one a check ({columns}) nor one a rollout and check", required.len()),
         ));
     };
-    let mut writer = Writer::new(on_ungradable, out);
+    let mut writer = Writer { passed, required, on_ungradable, out, seen: 0 };
     for row in 0..rows {
         let at = row * columns;
         let counts = count(passed, at, at + columns, required, row * step, &mut writer.seen);
         writer.write(row, counts)?;
     }
-    writer.finish(passed, required)
+    writer.finish()
 }
 
 /// Writes grades into columns and keeps what must be looked at when all are written.
 struct Writer<'a, 'b> {
+    passed: &'a [u8],
+    required: &'a [u8],
     on_ungradable: OnUngradable,
     out: &'a mut Columns<'b>,
     seen: u64,
 }
 
-impl<'a, 'b> Writer<'a, 'b> {
-    fn new(on_ungradable: OnUngradable, out: &'a mut Columns<'b>) -> Self {
-        Self { on_ungradable, out, seen: 0 }
-    }
-
+impl Writer<'_, '_> {
     #[inline]
     fn write(&mut self, row: usize, counts: Counts) -> Result<()> {
         let grade = counts.grade();
         if grade.is_none() && self.on_ungradable == OnUngradable::Raise {
+            self.finish()?;
             return Err(ungradable(Some(row), counts.recorded));
         }
         self.out.indeterminate[row] = u8::from(grade.is_none());
@@ -274,17 +273,24 @@ impl<'a, 'b> Writer<'a, 'b> {
     }
 
     /// The counts above hold for 0 and 1 alone: refuse the batch if anything else was read.
-    fn finish(self, passed: &[u8], required: &[u8]) -> Result<()> {
+    fn finish(&self) -> Result<()> {
         if self.seen & !ONES == 0 {
             return Ok(());
         }
-        for (name, flags) in [("passed", passed), ("required", required)] {
+        for (name, flags) in [("passed", self.passed), ("required", self.required)] {
             if let Some(at) = flags.iter().position(|&flag| flag > 1) {
                 return Err(Error::argument(name, format!("entry {at} is {}; a check is 0 or 1", flags[at])));
             }
         }
         Ok(())
     }
+}
+
+/// Whether a recorded score agrees with the reward its checks give: files round to two decimals (spec 3.6). The
+/// slack beyond 0.005 is for binary rounding: 0.13 stands for 0.125.
+#[must_use]
+pub fn agrees(recorded: f64, reward: f64) -> bool {
+    (recorded - reward).abs() <= 0.005 + 1e-12
 }
 
 /// Positions of the failed required checks among one rollout's checks, in recorded order.

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+mod checks;
 mod errors;
 
 #[pymodule(gil_used = false)]
@@ -9,6 +10,9 @@ mod _core {
     use super::PyResult;
     use pyo3::prelude::*;
     use pyo3::types::PyModule;
+
+    #[pymodule_export]
+    use super::checks::{failed_required, grade_checks, grade_csr, grade_rows, score_agrees};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
