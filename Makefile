@@ -47,6 +47,10 @@ build: $(VENV)/.built ## build the extension into the environment
 wheel-check: $(VENV)/.group-build ## build the wheel and use it in a clean environment with NumPy alone
 	.ci/check-wheel $(PY) $(BIN)/maturin
 
+FUZZ_SECONDS ?= 30
+fuzz: ## feed the parsers random input for FUZZ_SECONDS
+	FUZZ_SECONDS=$(FUZZ_SECONDS) .ci/fuzz
+
 clean: ## remove the environment, builds and caches
 	rm -rf $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz/target
 	rm -f python/kofn/_core*.so python/kofn/_core*.pyd

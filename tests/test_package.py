@@ -10,9 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import kofn
+import pytest
 
 ROOT = Path(__file__).parents[1]
 IMPORT_BUDGET_S = 0.030
