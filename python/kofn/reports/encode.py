@@ -1,0 +1,107 @@
+"""A report as JSON text (spec 9): one key a line, one task a line, the same bytes for the same report."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kofn.errors import EncodingError
+from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, SCORES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kofn.reports.report import Report
+    from kofn.reports.tasks import PerTask
+
+SCHEMA = "kofn.report/1"
+# Tasks are written in pieces, so that a million of them never stand in memory as Python objects at once.
+_PIECE = 4096
+
+
+def pieces(report: Report) -> Iterator[str]:
+    """Yield the JSON text of a report piece by piece; there is no final newline.
+
+    Raises
+    ------
+    EncodingError
+        If something in the report (a policy's parameters, say) cannot be written as JSON.
+    """
+    body = report.body
+    yield "{" + f'"schema": {_text(SCHEMA)},\n "run": {_text(report.run)},\n "policy": {_text(report.policy)}'
+    yield f',\n "denominator": {_text(report.denominator)}, "requested_from": {_text(report.requested_from)}'
+    yield ",\n "
+    yield from _section(report)
+    yield f',\n "notes": {_text(list(body.notes))},\n "provenance": {_text(report.provenance)}'
+    if report.by is not None:
+        yield f',\n "by": {_text(report.by)},\n "groups": {{'
+        separator = ""
+        for value, group in report.groups.items():
+            if value is not None:
+                yield f"{separator}\n {_text(value)}: {{"
+                yield from _section(group)
+                yield _members(group.body.extras, ",\n ") + "}"
+                separator = ","
+        yield "}"
+        if (group := report.groups.get(None)) is not None:
+            yield ',\n "untagged": {'
+            yield from _section(group)
+            yield _members(group.body.extras, ",\n ") + "}"
+    yield _members(body.extras, ",\n ") + "}"
+
+
+def _section(report: Report) -> Iterator[str]:
+    """Yield the four keys that a report and each of its groups have."""
+    body = report.body
+    figures = ", ".join(
+        f'{_text(label)}: {{"value": {_text(figure.value)}, "n_tasks": {_text(figure.n_tasks)}'
+        f"{_members(body.figure_extras.get(label, {}), ', ')}}}"
+        for label, figure in body.figures.items()
+    )
+    yield f'"counts": {_text(body.counts)},\n "statistics": {{{figures}}},\n "omitted": {_text(body.omitted)},\n '
+    yield '"tasks": ['
+    yield from _tasks(body.tasks)
+    yield "]"
+
+
+def _tasks(tasks: PerTask) -> Iterator[str]:
+    for name, column in tasks.columns().items():
+        if isinstance(column, np.ndarray) and np.isinf(column).any():
+            raise EncodingError(f"the report cannot be written as JSON: {name} of a task is infinite")
+    labels = [f"{_text(label)}: " for label in tasks.statistics]
+    for start in range(0, len(tasks), _PIECE):
+        part = slice(start, start + _PIECE)
+        ids = tasks.task[part]
+        counts = [getattr(tasks, name)[part].tolist() for name in COUNTS]
+        codes = tasks.codes[part].tolist()
+        scored = tasks.scored[part].tolist()
+        scores = [getattr(tasks, name)[part].tolist() for name in SCORES]
+        columns = [column[part].tolist() for column in tasks.statistics.values()]
+        rows = []
+        for i, task in enumerate(ids):
+            row = [f'"task": {_text(task)}']
+            row += [f'"{name}": {column[i]}' for name, column in zip(COUNTS, counts, strict=True) if column[i] != ABSENT]
+            if codes[i] < len(DIAGNOSES):
+                row.append(f'"diagnosis": "{DIAGNOSES[codes[i]]}"')
+            found = [f'"scored": {scored[i]}']
+            found += [f'"{name}": {v!r}' for name, c in zip(SCORES, scores, strict=True) if (v := c[i]) == v]  # noqa: PLR0124
+            extra = tasks.extra(start + i)
+            row.append(f'"scores": {{{", ".join(found)}{_members(extra.get("scores", {}), ", ")}}}')
+            values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]  # noqa: PLR0124
+            row.append(f'"statistics": {{{", ".join(values)}}}')
+            rows.append(f"{{{', '.join(row)}{_members(extra.get('', {}), ', ')}}}")
+        yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)
+
+
+def _members(extras: dict[str, Any], separator: str) -> str:
+    return "".join(f"{separator}{_text(key)}: {_text(value)}" for key, value in extras.items())
+
+
+def _text(value: Any) -> str:
+    # ASCII output survives every locale and terminal, and holds whatever control characters an id may have.
+    try:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise EncodingError(f"the report cannot be written as JSON: {error}") from None
