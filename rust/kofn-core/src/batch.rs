@@ -85,7 +85,7 @@ pub struct Origin {
     pub source: u32,
     /// Length in bytes of the record.
     pub length: u32,
-    /// Line (or record) number, from 1.
+    /// Number of its line or record, from 1, or of its row, from 0.
     pub line: u64,
     /// Byte offset of the record in the decompressed source.
     pub offset: u64,

@@ -13,6 +13,7 @@ pub mod exact;
 pub mod header;
 pub mod json;
 pub mod names;
+pub mod nearest;
 pub mod plan;
 pub mod policies;
 pub mod reading;

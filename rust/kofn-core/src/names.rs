@@ -4,7 +4,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, Place, Result, Unit};
 
 /// Dense ids for text, in order of first appearance.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +61,7 @@ impl Names {
     }
 
     /// All texts in order of their ids.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         (0..self.ends.len()).map(|id| {
             let start = if id == 0 { 0 } else { self.ends[id - 1] };
@@ -130,20 +131,26 @@ pub struct Dictionary {
     pub tasks: Tasks,
     /// Names of sources, in the order they are read: `Origin::source` counts them.
     pub sources: Vec<String>,
+    /// What the numbers of each source's records count; lines where it is shorter than `sources`.
+    pub units: Vec<Unit>,
     /// Verifier names, labels, subjects, metrics, tags and text values.
     pub texts: Names,
 }
 
 impl Dictionary {
+    /// The place of a record: `number` as its source counts (lines and records from 1, rows from 0).
+    #[must_use]
+    pub fn place(&self, source: u32, number: u64) -> Option<Place> {
+        let source = source as usize;
+        let unit = self.units.get(source).copied().unwrap_or_default();
+        Some(Place { source: self.sources.get(source)?.clone(), number: Some(number), unit })
+    }
+
     /// Where a task was first recorded, if that is known.
     #[must_use]
     pub fn first_place(&self, task: u32) -> Option<Place> {
-        let &(source, line) = self.tasks.first.get(task as usize)?;
-        Some(Place {
-            source: self.sources.get(source as usize)?.clone(),
-            number: Some(line),
-            unit: crate::error::Unit::Line,
-        })
+        let &(source, number) = self.tasks.first.get(task as usize)?;
+        self.place(source, number)
     }
 
     /// The error for a task, with its first place.
