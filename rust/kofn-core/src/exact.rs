@@ -1,1 +1,315 @@
-//! (being built)
+//! Exact sums of floats: added in any order they give the same integer, and it is rounded once.
+//!
+//! A sum is a two's-complement integer times a power of two, kept only over the window of 64-bit limbs that its terms
+//! have touched (a superaccumulator in the sense of Neal, arXiv 1505.05571, without its fixed 67 limbs): typical
+//! durations need two or three, which live inline.
+
+mod limbs;
+mod round;
+
+use limbs::Limbs;
+pub(crate) use round::{divide, power_of_two, round};
+use round::{multiply, subtract, trim};
+pub use round::{quotient, ratio};
+
+/// The window never reaches below the square of the least subnormal, 2^-2148.
+const LOWEST: i32 = -34;
+/// Nor, in a decoded sum, above 2^64 squares of `f64::MAX`, each counted 2^64 times.
+const HIGHEST: i32 = 36;
+
+/// An exact sum of finite floats.
+///
+/// Equal sums are equal and encode to equal bytes, whatever was added in whatever order.
+///
+/// ```
+/// use kofn_core::exact::Exact;
+/// let mut sum = Exact::default();
+/// for x in [1e100, 1.0, -1e100, 1e-20] {
+///     sum.add(x);
+/// }
+/// assert_eq!(sum.sum(), 1.0);
+/// assert_eq!(sum.mean(4), 0.25);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Exact {
+    /// Limb `i` weighs 2^(64 (low + i)); the top bit of the last is the sign.
+    limbs: Limbs,
+    low: i32,
+}
+
+impl PartialEq for Exact {
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical() == other.canonical()
+    }
+}
+
+impl Eq for Exact {}
+
+impl Exact {
+    /// Add `x`, which must be finite.
+    pub fn add(&mut self, x: f64) {
+        let (mantissa, exponent) = parts(x);
+        self.deposit(x < 0.0, u128::from(mantissa), exponent);
+    }
+
+    /// Add `x`, which must be finite, `count` times.
+    pub fn add_times(&mut self, x: f64, count: u64) {
+        let (mantissa, exponent) = parts(x);
+        self.deposit(x < 0.0, u128::from(mantissa) * u128::from(count), exponent);
+    }
+
+    /// Add x², which is kept exactly for every finite `x`: the window is not limited to the range of floats.
+    pub fn add_square(&mut self, x: f64) {
+        let (mantissa, exponent) = parts(x);
+        self.deposit(false, u128::from(mantissa) * u128::from(mantissa), 2 * exponent);
+    }
+
+    /// Add another sum.
+    pub fn merge(&mut self, other: &Self) {
+        let (low, theirs) = other.canonical();
+        let Some(&top) = theirs.last() else { return };
+        self.cover(low, low + length(theirs));
+        let negative = sign(top);
+        let start = index(low - self.low);
+        let mine = self.limbs.as_mut_slice();
+        let signs = i64::from(sign(mine[mine.len() - 1])) + i64::from(negative);
+        let fill = if negative { u64::MAX } else { 0 };
+        let mut carry = false;
+        let terms = theirs.iter().copied().chain(std::iter::repeat(fill));
+        for (limb, term) in mine[start..].iter_mut().zip(terms) {
+            (*limb, carry) = carrying_add(*limb, term, carry);
+        }
+        self.extend(i64::from(carry) - signs);
+    }
+
+    /// The sum, rounded to the nearest float (ties to even); `f64::MAX` in size where it is larger than that.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.mean(1)
+    }
+
+    /// The sum divided by `n`, rounded once (ties to even). Finite, because the terms are; NaN for `n` = 0.
+    #[must_use]
+    pub fn mean(&self, n: u64) -> f64 {
+        if n == 0 {
+            return f64::NAN;
+        }
+        let (negative, mut magnitude, low) = self.magnitude();
+        if magnitude.is_empty() {
+            return 0.0;
+        }
+        // Two limbs below the point: the quotient then has more than 64 bits, and its remainder only breaks ties.
+        magnitude.splice(0..0, [0, 0]);
+        let remainder = divide(&mut magnitude, n);
+        let value = round(&magnitude, 64 * (low - 2), remainder != 0);
+        if negative { -value } else { value }
+    }
+
+    /// Whether the sum is 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.limbs.as_slice().iter().all(|&limb| limb == 0)
+    }
+
+    /// Append the sum to `out`: the same bytes for equal sums.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let (low, limbs) = self.canonical();
+        // Both fit: a window spans less than LOWEST..=HIGHEST and its growth by carries.
+        out.push(low.to_le_bytes()[0]);
+        out.push(limbs.len().to_le_bytes()[0]);
+        for limb in limbs {
+            out.extend_from_slice(&limb.to_le_bytes());
+        }
+    }
+
+    /// Take a sum from the front of `bytes`; `None`, with `bytes` left anywhere, for bytes that `encode` never writes.
+    pub fn decode(bytes: &mut &[u8]) -> Option<Self> {
+        let (&[low, len], mut rest) = bytes.split_first_chunk::<2>()?;
+        let low = i32::from(i8::from_le_bytes([low]));
+        let len = usize::from(len);
+        if len > 0 && (low < LOWEST || low + i32::try_from(len).ok()? > HIGHEST) {
+            return None;
+        }
+        let mut limbs = Vec::with_capacity(len);
+        for _ in 0..len {
+            let (limb, tail) = rest.split_first_chunk::<8>()?;
+            limbs.push(u64::from_le_bytes(*limb));
+            rest = tail;
+        }
+        let sum = Self { limbs: Limbs::from_slice(&limbs), low };
+        let (canonical_low, canonical) = sum.canonical();
+        if canonical_low != low || canonical.len() != len {
+            return None;
+        }
+        *bytes = rest;
+        Some(sum)
+    }
+
+    /// Add ±magnitude · 2^exponent.
+    fn deposit(&mut self, negative: bool, magnitude: u128, exponent: i32) {
+        if magnitude == 0 {
+            return;
+        }
+        // Whole numbers and short fractions need no limb for bits they do not have.
+        let zeros = magnitude.trailing_zeros();
+        let (magnitude, exponent) = (magnitude >> zeros, exponent + zeros.cast_signed());
+        let (low, shift) = (exponent.div_euclid(64), exponent.rem_euclid(64));
+        let shifted = magnitude << shift;
+        let pushed_out = if shift == 0 { 0 } else { low64(magnitude >> (128 - shift)) };
+        let term = [low64(shifted), low64(shifted >> 64), pushed_out];
+        let used = 3 - term.iter().rev().take_while(|&&limb| limb == 0).count();
+        self.cover(low, low + length(&term[..used]));
+        let start = index(low - self.low);
+        let limbs = self.limbs.as_mut_slice();
+        let was_negative = i64::from(sign(limbs[limbs.len() - 1]));
+        let mut carry = false;
+        for (i, limb) in limbs[start..].iter_mut().enumerate() {
+            let add = term.get(i).copied().unwrap_or(0);
+            if i >= used && !carry {
+                break;
+            }
+            (*limb, carry) = if negative { borrowing_sub(*limb, add, carry) } else { carrying_add(*limb, add, carry) };
+        }
+        self.extend(if negative { -i64::from(carry) - was_negative } else { i64::from(carry) - was_negative });
+    }
+
+    /// Widen the window to hold limbs `low..high`.
+    fn cover(&mut self, low: i32, high: i32) {
+        if self.limbs.as_slice().is_empty() {
+            self.low = low;
+        }
+        if low < self.low {
+            self.limbs.push_low(index(self.low - low));
+            self.low = low;
+        }
+        let missing = high - (self.low + length(self.limbs.as_slice()));
+        if missing > 0 {
+            let fill = if self.limbs.as_slice().last().is_some_and(|&top| sign(top)) { u64::MAX } else { 0 };
+            self.limbs.push_high(index(missing), fill);
+        }
+    }
+
+    /// After an addition the value is that of the limbs, unsigned, plus `above` times the next limb's weight: add that
+    /// limb, unless the sign bit says the same.
+    fn extend(&mut self, above: i64) {
+        let top = self.limbs.as_slice().last().is_some_and(|&top| sign(top));
+        if above != -i64::from(top) {
+            self.limbs.push_high(1, above.cast_unsigned());
+        }
+    }
+
+    /// The window without limbs that say nothing: (low, limbs), and (0, none) for zero.
+    fn canonical(&self) -> (i32, &[u64]) {
+        let mut limbs = self.limbs.as_slice();
+        while let [.., below, top] = limbs
+            && (*top == 0 && !sign(*below) || *top == u64::MAX && sign(*below))
+        {
+            limbs = &limbs[..limbs.len() - 1];
+        }
+        let zeros = limbs.iter().take_while(|&&limb| limb == 0).count();
+        let limbs = &limbs[zeros..];
+        if limbs.is_empty() { (0, limbs) } else { (self.low + i32::try_from(zeros).unwrap_or(0), limbs) }
+    }
+
+    /// Sign, size and position of the lowest limb.
+    fn magnitude(&self) -> (bool, Vec<u64>, i32) {
+        let (low, limbs) = self.canonical();
+        let mut limbs = limbs.to_vec();
+        let negative = limbs.last().is_some_and(|&top| sign(top));
+        if negative {
+            let mut carry = true;
+            for limb in &mut limbs {
+                (*limb, carry) = carrying_add(!*limb, 0, carry);
+            }
+        }
+        trim(&mut limbs);
+        (negative, limbs, low)
+    }
+}
+
+/// Population variance (n Q - S²) / n² of `n` values from their exact sum S and the exact sum Q of their squares,
+/// rounded once. Never negative; `f64::MAX` where it is larger than that; NaN for `n` = 0.
+#[must_use]
+pub fn variance(sum: &Exact, squares: &Exact, n: u64) -> f64 {
+    if n == 0 {
+        return f64::NAN;
+    }
+    let (_, s, s_low) = sum.magnitude();
+    let (_, q, q_low) = squares.magnitude();
+    let minuend = multiply(&q, &[n]);
+    let subtrahend = multiply(&s, &s);
+    let Some((mut difference, low)) = subtract(&minuend, q_low, &subtrahend, 2 * s_low) else { return 0.0 };
+    difference.splice(0..0, [0, 0, 0]);
+    let first = divide(&mut difference, n);
+    let second = divide(&mut difference, n);
+    round(&difference, 64 * (low - 3), first != 0 || second != 0)
+}
+
+/// The exact mean of finite values, rounded once; NaN for none.
+///
+/// ```
+/// assert_eq!(kofn_core::exact::mean([0.1, 0.2, 0.3].into_iter()), 0.2);
+/// ```
+#[must_use]
+pub fn mean(mut values: impl Iterator<Item = f64>) -> f64 {
+    let Some(first) = values.next() else { return f64::NAN };
+    // Adding 0.0 turns -0.0 into the 0.0 that an exact sum gives.
+    let Some(second) = values.next() else { return first + 0.0 };
+    let Some(third) = values.next() else {
+        let sum = first + second;
+        // Halving is exact except for subnormal sums, and those are exact themselves: one rounding either way.
+        return if sum.is_finite() { sum / 2.0 + 0.0 } else { first / 2.0 + second / 2.0 };
+    };
+    let mut sum = Exact::default();
+    let mut n = 3;
+    sum.add(first);
+    sum.add(second);
+    sum.add(third);
+    for value in values {
+        sum.add(value);
+        n += 1;
+    }
+    sum.mean(n)
+}
+
+/// |x| as mantissa · 2^exponent.
+fn parts(x: f64) -> (u64, i32) {
+    debug_assert!(x.is_finite(), "an exact sum takes finite values");
+    let bits = x.to_bits();
+    let fraction = bits & ((1 << 52) - 1);
+    let exponent = i32::try_from(bits >> 52 & 0x7ff).unwrap_or(0);
+    if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) }
+}
+
+const fn sign(limb: u64) -> bool {
+    limb >> 63 == 1
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
+pub(crate) const fn low64(x: u128) -> u64 {
+    x as u64
+}
+
+/// A window's length or offset: less than a hundred limbs.
+fn length(limbs: &[u64]) -> i32 {
+    i32::try_from(limbs.len()).unwrap_or(i32::MAX)
+}
+
+fn index(offset: i32) -> usize {
+    usize::try_from(offset).unwrap_or(0)
+}
+
+const fn carrying_add(a: u64, b: u64, carry: bool) -> (u64, bool) {
+    let (sum, first) = a.overflowing_add(b);
+    let (sum, second) = sum.overflowing_add(carry as u64);
+    (sum, first | second)
+}
+
+pub(crate) const fn borrowing_sub(a: u64, b: u64, borrow: bool) -> (u64, bool) {
+    let (difference, first) = a.overflowing_sub(b);
+    let (difference, second) = difference.overflowing_sub(borrow as u64);
+    (difference, first | second)
+}
+
+#[cfg(test)]
+mod tests;
