@@ -6,9 +6,8 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 import kofn
+import pytest
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -233,6 +233,20 @@ impl Plan {
         Ok(plan)
     }
 
+    /// A plan from its own labels, as an encoded tally holds them; none where one is not canonical.
+    #[must_use]
+    pub fn restore(statistics: &[(String, bool)], defaults: bool, by: Option<String>) -> Option<Self> {
+        let mut plan = Self { defaults, by, ..Self::default() };
+        for (label, asked) in statistics {
+            let statistic = Statistic::parse(label, &[], &mut false).ok()?.pop()?;
+            if statistic.to_string() != *label {
+                return None;
+            }
+            plan.add(statistic, *asked);
+        }
+        (plan.statistics.len() == statistics.len()).then_some(plan)
+    }
+
     fn add(&mut self, statistic: Statistic, asked: bool) {
         if self.statistics.iter().any(|(known, _)| *known == statistic) {
             return;

@@ -1,4 +1,37 @@
-//! Versioned rules that say which rollouts are successes (spec 5).
+//! Versioned rules that say which rollouts are successes, and the registry projection beside them (spec 5).
+//!
+//! A policy turns each rollout into a word of [`flags`] and a score. The registry projection is computed from the
+//! verdicts alone, never from a policy, and no policy is computed from it.
+
+use crate::batch::{Batch, Status, Verdict};
+use crate::error::{Error, Result};
+use crate::exact;
+
+/// The bits of one rollout's word.
+pub mod flags {
+    /// The low two bits hold the status.
+    pub const STATUS: u16 = 0b11;
+    /// The policy calls it a success.
+    pub const SUCCESS: u16 = 1 << 2;
+    /// The policy can decide it (spec 4.5).
+    pub const SCORABLE: u16 = 1 << 3;
+    /// It has an indeterminate verdict.
+    pub const INDETERMINATE: u16 = 1 << 4;
+    /// It has a verdict of any kind.
+    pub const VERDICT: u16 = 1 << 5;
+    /// It has a score.
+    pub const SCORED: u16 = 1 << 6;
+    /// It has a score or a determinate verdict, so its task is not `unscorable` (spec 6.9).
+    pub const JUDGED: u16 = 1 << 7;
+    /// Registry outcome `Passed` (spec 5.5); with none of the three it is not terminal.
+    pub const PASSED: u16 = 1 << 8;
+    /// Registry outcome `Failed`.
+    pub const FAILED: u16 = 1 << 9;
+    /// Registry outcome `Unscorable`.
+    pub const UNSCORABLE: u16 = 1 << 10;
+    /// A user's policy called it a success although it did not succeed: it is none (spec 4.2).
+    pub const OVERRULED: u16 = 1 << 11;
+}
 
 /// A success policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,4 +47,227 @@ pub enum Policy {
         /// Parameters as JSON text.
         parameters: String,
     },
+}
+
+/// Relative slack at a threshold, so that float noise at the boundary does not decide (spec 5.2).
+const SLACK: f64 = 1e-12;
+
+impl Policy {
+    /// `score_threshold.v1`; the threshold is finite.
+    pub fn score_threshold(threshold: f64) -> Result<Self> {
+        if threshold.is_finite() {
+            Ok(Self::ScoreThreshold(threshold))
+        } else {
+            Err(Error::argument("threshold", format!("{threshold} is not a finite number")))
+        }
+    }
+
+    /// The versioned id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match self {
+            Self::VerifierVerdict => "verifier_verdict.v1",
+            Self::ScoreThreshold(_) => "score_threshold.v1",
+            Self::Custom { id, .. } => id,
+        }
+    }
+
+    /// The least mean score that counts as reaching the threshold.
+    fn bar(&self) -> f64 {
+        match self {
+            Self::ScoreThreshold(threshold) => threshold - SLACK * threshold.abs().max(1.0),
+            _ => f64::INFINITY,
+        }
+    }
+
+    fn flags(&self, rollout: &Facts, masked: bool, bar: f64) -> u16 {
+        let mut word = rollout.status as u16;
+        let succeeded = rollout.status == Status::Succeeded;
+        let verdicts = rollout.pass + rollout.fail + rollout.indeterminate;
+        let scored = !rollout.score.is_nan();
+        let decisive = verdicts > 0 && (rollout.indeterminate == 0 || rollout.fail > 0);
+        let mut set = |bit: u16, on: bool| word |= if on { bit } else { 0 };
+        set(flags::INDETERMINATE, rollout.indeterminate > 0);
+        set(flags::VERDICT, verdicts > 0);
+        set(flags::SCORED, scored);
+        set(flags::JUDGED, scored || rollout.pass + rollout.fail > 0);
+
+        let failed = succeeded && rollout.fail > 0;
+        let passed = succeeded && verdicts > 0 && rollout.fail == 0 && rollout.indeterminate == 0;
+        set(flags::FAILED, failed);
+        set(flags::PASSED, passed);
+        set(flags::UNSCORABLE, rollout.status != Status::Unfinished && !failed && !passed);
+
+        let (success, scorable) = match self {
+            Self::VerifierVerdict => (passed, succeeded && decisive),
+            Self::ScoreThreshold(_) => {
+                let scorable = succeeded && scored && rollout.indeterminate == 0;
+                (scorable && rollout.score >= bar, scorable)
+            }
+            Self::Custom { .. } => {
+                set(flags::OVERRULED, masked && !succeeded);
+                let success = masked && succeeded;
+                let judged = scored && rollout.indeterminate == 0;
+                (success, success || (succeeded && (decisive || judged)))
+            }
+        };
+        set(flags::SUCCESS, success);
+        set(flags::SCORABLE, scorable);
+        word
+    }
+}
+
+/// What a policy looks at in one rollout.
+#[derive(Default)]
+struct Facts {
+    status: Status,
+    pass: u32,
+    fail: u32,
+    indeterminate: u32,
+    /// Mean of the verifiers' scores, or NaN.
+    score: f64,
+}
+
+/// A word of [`flags`] and a score (NaN for none) a rollout.
+#[derive(Clone, Debug, Default)]
+pub struct Classified {
+    /// Words of [`flags`].
+    pub flags: Vec<u16>,
+    /// Mean verifier scores.
+    pub score: Vec<f64>,
+}
+
+/// Classify a batch. `mask` holds a custom policy's successes and is not looked at otherwise.
+#[must_use]
+pub fn classify(batch: &Batch, policy: &Policy, mask: Option<&[bool]>) -> Classified {
+    let bar = policy.bar();
+    let verifications = &batch.verifications;
+    let mut out = Classified { flags: Vec::with_capacity(batch.len()), score: Vec::with_capacity(batch.len()) };
+    for (i, &status) in batch.status.iter().enumerate() {
+        let range = batch.verifications_of(i);
+        let mut facts = Facts { status, ..Facts::default() };
+        for verdict in &verifications.verdict[range.clone()] {
+            match verdict {
+                Verdict::Absent => {}
+                Verdict::Pass => facts.pass += 1,
+                Verdict::Fail => facts.fail += 1,
+                Verdict::Indeterminate => facts.indeterminate += 1,
+            }
+        }
+        let scores = &verifications.score[range];
+        facts.score = match scores {
+            [] => f64::NAN,
+            &[one] => one + 0.0,
+            several => exact::mean(several.iter().copied().filter(|score| !score.is_nan())),
+        };
+        let masked = mask.is_some_and(|mask| mask.get(i) == Some(&true));
+        out.flags.push(policy.flags(&facts, masked, bar));
+        out.score.push(facts.score);
+    }
+    out
+}
+
+/// Classify rollouts given as arrays: each is `succeeded` with at most one verification. `passed` is 1, 0 or -1 for
+/// none; `valid` false means neither verdict nor score was obtained. Missing columns are empty.
+#[must_use]
+pub fn classify_arrays(len: usize, passed: &[i8], scores: &[f64], valid: &[bool], policy: &Policy) -> Classified {
+    let bar = policy.bar();
+    let mut out = Classified { flags: Vec::with_capacity(len), score: Vec::with_capacity(len) };
+    for i in 0..len {
+        let valid = valid.get(i).copied().unwrap_or(true);
+        let verdict = if valid { passed.get(i).copied().unwrap_or(-1) } else { -1 };
+        let facts = Facts {
+            status: Status::Succeeded,
+            pass: u32::from(verdict == 1),
+            fail: u32::from(verdict == 0),
+            indeterminate: 0,
+            // Adding 0.0 turns -0.0 into 0.0: one value, one level.
+            score: if valid { scores.get(i).map_or(f64::NAN, |score| score + 0.0) } else { f64::NAN },
+        };
+        out.flags.push(policy.flags(&facts, false, bar));
+        out.score.push(facts.score);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(status: Status, verdicts: [u32; 3], score: f64) -> Facts {
+        Facts { status, pass: verdicts[0], fail: verdicts[1], indeterminate: verdicts[2], score }
+    }
+
+    #[test]
+    fn verdicts_decide() {
+        let policy = Policy::VerifierVerdict;
+        let flags_of = |verdicts| policy.flags(&one(Status::Succeeded, verdicts, f64::NAN), false, 0.0);
+        let has = |word: u16, bits: u16| word & bits == bits;
+        assert!(has(flags_of([2, 0, 0]), flags::SUCCESS | flags::SCORABLE | flags::PASSED | flags::JUDGED));
+        assert!(has(flags_of([1, 1, 0]), flags::SCORABLE | flags::FAILED));
+        assert_eq!(flags_of([1, 0, 1]) & (flags::SUCCESS | flags::SCORABLE), 0);
+        assert!(has(flags_of([1, 0, 1]), flags::UNSCORABLE | flags::INDETERMINATE | flags::JUDGED));
+        // A fail decides beside an indeterminate verdict.
+        assert!(has(flags_of([0, 1, 1]), flags::SCORABLE | flags::FAILED));
+        assert!(has(flags_of([0, 0, 0]), flags::UNSCORABLE));
+        assert_eq!(flags_of([0, 0, 0]) & (flags::SUCCESS | flags::SCORABLE | flags::JUDGED | flags::VERDICT), 0);
+        assert_eq!(flags_of([0, 0, 1]) & flags::JUDGED, 0);
+    }
+
+    #[test]
+    fn only_succeeded_rollouts_succeed_and_unfinished_ones_are_not_terminal() {
+        for status in [Status::Errored, Status::Cancelled, Status::Unfinished] {
+            for policy in [Policy::VerifierVerdict, Policy::ScoreThreshold(0.0)] {
+                let word = policy.flags(&one(status, [1, 0, 0], 1.0), false, policy.bar());
+                assert_eq!(word & (flags::SUCCESS | flags::SCORABLE | flags::PASSED | flags::FAILED), 0);
+                assert_eq!(word & flags::UNSCORABLE != 0, status != Status::Unfinished);
+                assert_eq!(word & flags::STATUS, status as u16);
+            }
+        }
+    }
+
+    #[test]
+    fn a_threshold_of_zero_is_a_threshold_and_noise_does_not_decide() {
+        let reached = |threshold, score| {
+            let policy = Policy::ScoreThreshold(threshold);
+            policy.flags(&one(Status::Succeeded, [0, 0, 0], score), false, policy.bar()) & flags::SUCCESS != 0
+        };
+        assert!(reached(0.0, 0.0));
+        assert!(!reached(0.0, -1e-9));
+        assert!(reached(0.3, 0.1 + 0.2 - 1e-16));
+        assert!(reached(0.7, 0.7 - 5e-13));
+        assert!(!reached(0.7, 0.7 - 5e-12));
+        assert!(reached(1e6, 1e6 - 5e-7));
+        assert!(!reached(1e6, 1e6 - 5e-6));
+        assert!(!reached(0.0, f64::NAN));
+        let policy = Policy::ScoreThreshold(0.0);
+        let word = policy.flags(&one(Status::Succeeded, [1, 0, 1], 1.0), false, policy.bar());
+        assert_eq!(word & (flags::SUCCESS | flags::SCORABLE), 0);
+    }
+
+    #[test]
+    fn a_users_mask_cannot_make_a_broken_rollout_succeed() {
+        let policy = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+        let word = policy.flags(&one(Status::Errored, [0, 0, 0], f64::NAN), true, policy.bar());
+        assert_eq!(word & (flags::SUCCESS | flags::OVERRULED), flags::OVERRULED);
+        let word = policy.flags(&one(Status::Succeeded, [0, 0, 0], f64::NAN), true, policy.bar());
+        assert_eq!(word & (flags::SUCCESS | flags::SCORABLE), flags::SUCCESS | flags::SCORABLE);
+        let word = policy.flags(&one(Status::Succeeded, [0, 0, 0], 0.3), false, policy.bar());
+        assert_eq!(word & (flags::SUCCESS | flags::SCORABLE), flags::SCORABLE);
+    }
+
+    #[test]
+    fn arrays_know_absent_verdicts_and_invalid_rollouts() {
+        let out = classify_arrays(
+            4,
+            &[1, 0, -1, 1],
+            &[1.0, -0.0, f64::NAN, 1.0],
+            &[true, true, true, false],
+            &Policy::VerifierVerdict,
+        );
+        let bits: Vec<u16> =
+            out.flags.iter().map(|word| word & (flags::SUCCESS | flags::SCORABLE | flags::SCORED)).collect();
+        assert_eq!(bits, [flags::SUCCESS | flags::SCORABLE | flags::SCORED, flags::SCORABLE | flags::SCORED, 0, 0]);
+        assert!(out.score[1].is_sign_positive());
+    }
 }

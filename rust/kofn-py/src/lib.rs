@@ -3,7 +3,10 @@
 use pyo3::prelude::*;
 
 mod checks;
+mod door;
 mod errors;
+mod snapshot;
+mod tally;
 
 #[pymodule(gil_used = false)]
 mod _core {
@@ -13,6 +16,11 @@ mod _core {
 
     #[pymodule_export]
     use super::checks::{failed_required, grade_checks, grade_csr, grade_rows, score_agrees};
+
+    #[pymodule_export]
+    use super::door::groups::{TaskIndex, consecutive_groups};
+    #[pymodule_export]
+    use super::tally::{Tally, ascii_label, canonical_label};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,1 +1,454 @@
-//! (being built)
+//! Sufficient statistics of every task: what is added, merged, stored, and read by `estimates`.
+//!
+//! Adding and merging are exact, commutative and associative, so any order of rollouts, any split over tallies and
+//! any merge tree end in the same state, and in the same bytes (see `encode`).
+
+mod counts;
+mod encode;
+mod keys;
+mod multiset;
+mod observe;
+mod series;
+
+use std::collections::BTreeMap;
+
+use crate::batch::Value;
+use crate::error::{Error, Result};
+use crate::exact::Exact;
+use crate::header::Requested;
+use crate::names::{IdKind, Names};
+use crate::plan::{Plan, Statistic};
+use crate::policies::Policy;
+use crate::reading::Reading;
+
+pub use counts::Counts;
+pub use keys::Keys;
+pub use multiset::Scores;
+pub use observe::{Arrays, Feed};
+pub use series::{Series, State as SeriesState, Wanted, full as full_series_name, matches as series_matches};
+
+/// Which rollouts n counts (spec 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Denominator {
+    /// Those requested, recorded or not.
+    #[default]
+    Requested,
+    /// Those recorded.
+    Recorded,
+    /// Those the policy can decide.
+    Scorable,
+}
+
+impl Denominator {
+    /// All, with their words.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("requested", Self::Requested), ("recorded", Self::Recorded), ("scorable", Self::Scorable)];
+
+    /// The word used in reports.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, it)| *it == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// What a k label does about a task with n < k (spec 6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnShort {
+    /// Refuse the label.
+    #[default]
+    Raise,
+    /// Leave the task out, and note it.
+    Omit,
+}
+
+/// What a tally is for. Only equal set-ups merge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The statistics.
+    pub plan: Plan,
+    /// The success policy.
+    pub policy: Policy,
+    /// Whether the policy was chosen, or is the default (spec 5.3).
+    pub chosen: bool,
+    /// Rollouts requested, as the caller gave them.
+    pub requested: Option<Requested>,
+    /// What n counts.
+    pub denominator: Denominator,
+    /// What to do about k > n.
+    pub on_short: OnShort,
+}
+
+impl Setup {
+    /// A set-up with the default policy and options.
+    #[must_use]
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            policy: Policy::VerifierVerdict,
+            chosen: false,
+            requested: None,
+            denominator: Denominator::default(),
+            on_short: OnShort::default(),
+        }
+    }
+}
+
+/// "This task has no value of the grouping tag."
+pub const UNTAGGED: u32 = u32::MAX;
+
+/// Values of the grouping tag.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    /// Distinct values.
+    pub names: Names,
+    /// The value of each task, or [`UNTAGGED`].
+    pub of: Vec<u32>,
+}
+
+/// The content of one part of a sharded run, by which a second copy is recognised.
+pub type PartHash = u128;
+
+/// Per-task sufficient statistics of a run.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// What it is for.
+    pub setup: Setup,
+    /// Task ids; positions number the tasks everywhere below.
+    pub names: Names,
+    /// Whether ids are text or integers.
+    pub kind: Option<IdKind>,
+    /// Counts.
+    pub counts: Vec<Counts>,
+    /// Which rollout indices were seen.
+    pub keys: Keys,
+    /// Scores.
+    pub scores: Scores,
+    /// Sum and number of durations; empty unless planned.
+    pub durations: Vec<(Exact, u32)>,
+    /// Sum and number of token totals; empty unless planned.
+    pub tokens: Vec<(i128, u32)>,
+    /// Readings of the planned series.
+    pub series: Series,
+    /// Values of the grouping tag, where the plan names one.
+    pub groups: Option<Groups>,
+    /// What the reads behind it met.
+    pub reading: Reading,
+    /// The part of a sharded run that is added here, while nothing was merged.
+    pub part: Option<String>,
+    /// Parts merged in, with the hash of their content.
+    pub parts: BTreeMap<String, PartHash>,
+    /// Equal copies of parts that were skipped.
+    pub skipped_parts: u64,
+    wanted: Vec<Wanted>,
+    rows: u64,
+}
+
+/// Rollouts ready to be added: columns of equal length, task ids those of the tally. Columns that were not recorded
+/// or are not planned are empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Observations<'a> {
+    /// Tasks.
+    pub task: &'a [u32],
+    /// Words of [`crate::policies::flags`].
+    pub flags: &'a [u16],
+    /// Scores, NaN for none.
+    pub score: &'a [f64],
+    /// Seconds, NaN for none.
+    pub duration: &'a [f64],
+    /// Token totals, negative for none.
+    pub tokens: &'a [i64],
+}
+
+/// One reading of a planned series.
+pub(crate) struct Observed {
+    /// Position in the batch, from 0.
+    pub row: usize,
+    /// Position in `Plan::series`.
+    pub asked: usize,
+    /// Number of the series in [`Series::names`].
+    pub series: u32,
+    /// The value.
+    pub value: Value,
+}
+
+impl Tally {
+    /// An empty tally.
+    #[must_use]
+    pub fn new(setup: Setup, part: Option<String>) -> Self {
+        let wanted = setup.plan.series.iter().map(|asked| Wanted::of(&setup.plan, asked)).collect();
+        Self {
+            series: Series::new(&setup.plan),
+            groups: setup.plan.by.is_some().then(Groups::default),
+            names: Names::default(),
+            kind: None,
+            counts: Vec::new(),
+            keys: Keys::default(),
+            scores: Scores::default(),
+            durations: Vec::new(),
+            tokens: Vec::new(),
+            reading: Reading::default(),
+            part,
+            parts: BTreeMap::new(),
+            skipped_parts: 0,
+            wanted,
+            rows: 0,
+            setup,
+        }
+    }
+
+    /// How many tasks have a record.
+    #[must_use]
+    pub fn tasks(&self) -> usize {
+        self.names.len()
+    }
+
+    /// How many rollouts were added.
+    #[must_use]
+    pub fn rollouts(&self) -> u64 {
+        self.rows
+    }
+
+    fn wants_durations(&self) -> bool {
+        self.setup.plan.any(|statistic| *statistic == Statistic::MeanDuration)
+    }
+
+    fn wants_tokens(&self) -> bool {
+        self.setup.plan.any(|statistic| *statistic == Statistic::MeanTotalTokens)
+    }
+
+    /// Give every column an entry for each task.
+    fn grow(&mut self) {
+        let tasks = self.names.len();
+        self.counts.resize(tasks, Counts::default());
+        self.keys.grow(tasks);
+        if self.wants_durations() {
+            self.durations.resize(tasks, <(Exact, u32)>::default());
+        }
+        if self.wants_tokens() {
+            self.tokens.resize(tasks, (0, 0));
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.of.resize(tasks, UNTAGGED);
+        }
+    }
+
+    /// Refuse what would overflow the counts, before anything is changed.
+    fn reserve(&mut self, rollouts: usize) -> Result<()> {
+        if !self.parts.is_empty() && self.part.is_some() {
+            return Err(Error::merge(format!(
+                "part {:?} was merged and is complete; add to a new accumulator",
+                self.part.as_deref().unwrap_or_default()
+            )));
+        }
+        let rows = self.rows + rollouts as u64;
+        if rows > u64::from(u32::MAX) {
+            return Err(Error::merge("more than 4,294,967,295 rollouts cannot be counted together"));
+        }
+        self.rows = rows;
+        Ok(())
+    }
+
+    /// Add columns whose keys were already checked.
+    fn add(&mut self, observed: &Observations<'_>, readings: &[Observed], text: impl Fn(u32) -> String) {
+        for (&task, &word) in observed.task.iter().zip(observed.flags) {
+            self.counts[task as usize].add(word);
+        }
+        for (&task, &score) in observed.task.iter().zip(observed.score) {
+            if !score.is_nan() {
+                self.scores.add(task, score, 1);
+            }
+        }
+        if self.wants_durations() {
+            for (&task, &duration) in observed.task.iter().zip(observed.duration) {
+                if !duration.is_nan() {
+                    let (sum, n) = &mut self.durations[task as usize];
+                    sum.add(duration);
+                    *n += 1;
+                }
+            }
+        }
+        if self.wants_tokens() {
+            for (&task, &tokens) in observed.task.iter().zip(observed.tokens) {
+                if tokens >= 0 {
+                    let (sum, n) = &mut self.tokens[task as usize];
+                    *sum += i128::from(tokens);
+                    *n += 1;
+                }
+            }
+        }
+        // Rows are numbered over the tally's life, so that one rollout's second reading is told from another's first.
+        let first = self.rows - observed.task.len() as u64 + 1;
+        for reading in readings {
+            let task = observed.task[reading.row];
+            self.series.states[reading.asked].entry(task).or_default().add(
+                first + reading.row as u64,
+                reading.series,
+                reading.value,
+                &text,
+                self.wanted[reading.asked],
+            );
+        }
+    }
+
+    /// Record the value of the grouping tag of a task.
+    fn set_group(&mut self, task: u32, value: &str) -> Result<(), String> {
+        let Some(groups) = &mut self.groups else { return Ok(()) };
+        let id = groups.names.intern(value);
+        let known = &mut groups.of[task as usize];
+        if *known == UNTAGGED {
+            *known = id;
+        }
+        if *known == id {
+            return Ok(());
+        }
+        Err(format!(
+            "tag {:?} is {:?} in one rollout and {value:?} in another; a tag to group by is constant within a task",
+            self.setup.plan.by.as_deref().unwrap_or_default(),
+            groups.names.get(*known),
+        ))
+    }
+
+    /// Take in the account of a read.
+    pub fn add_reading(&mut self, reading: Reading) -> Result<()> {
+        self.reading.merge(reading)
+    }
+
+    /// The part's content, closed: what is merged from here on is no longer part of it.
+    fn seal(&mut self) {
+        if let Some(part) = &self.part
+            && self.parts.is_empty()
+        {
+            let part = part.clone();
+            let hash = self.content_hash();
+            self.parts.insert(part, hash);
+        }
+    }
+
+    /// Whether `other`'s parts are all here already; an error where they contradict each other or overlap.
+    fn holds_parts_of(&self, other: &Self) -> Result<bool> {
+        let known = other.parts.iter().filter(|(part, _)| self.parts.contains_key(*part)).count();
+        for (part, hash) in &other.parts {
+            if self.parts.get(part).is_some_and(|mine| mine != hash) {
+                return Err(Error::merge(format!(
+                    "part {part:?} was merged already with other content; give each shard a part of its own"
+                )));
+            }
+        }
+        if known == 0 {
+            return Ok(false);
+        }
+        if known == other.parts.len() {
+            return Ok(true);
+        }
+        Err(Error::merge(format!(
+            "{known} of {} parts were merged already and cannot be taken out again; merge the parts one by one",
+            other.parts.len()
+        )))
+    }
+
+    /// Add another tally's content. On error nothing has changed.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        let mut other = std::borrow::Cow::Borrowed(other);
+        if other.part.is_some() && other.parts.is_empty() {
+            other.to_mut().seal();
+        }
+        self.compatible(&other.setup)?;
+        if let (Some(a), Some(b)) = (self.kind, other.kind)
+            && a != b
+        {
+            return Err(Error::merge("task ids are text in one and integers in the other: a run uses one of the two"));
+        }
+        self.seal();
+        if self.holds_parts_of(&other)? {
+            self.skipped_parts += 1;
+            return Ok(());
+        }
+        if self.rows + other.rows > u64::from(u32::MAX) {
+            return Err(Error::merge("more than 4,294,967,295 rollouts cannot be counted together"));
+        }
+        let mut reading = self.reading.clone();
+        reading.merge(other.reading.clone())?;
+        self.check_groups(&other)?;
+        let tasks: Vec<u32> = other.names.iter().map(|name| self.names.intern(name)).collect();
+        self.grow();
+        self.keys.merge(&other.keys, &tasks).map_err(|clash| clash.error(&other.names))?;
+
+        self.reading = reading;
+        self.rows += other.rows;
+        self.kind = self.kind.or(other.kind);
+        for (counts, &task) in other.counts.iter().zip(&tasks) {
+            self.counts[task as usize].merge(counts)?;
+        }
+        if !other.scores.is_empty() {
+            let mut scores = std::borrow::Cow::Borrowed(&other.scores);
+            if scores.is_pending() {
+                scores.to_mut().compact();
+            }
+            for (from, &task) in tasks.iter().enumerate() {
+                for level in scores.of(from) {
+                    self.scores.add(task, level.value, u32::try_from(level.count).unwrap_or(u32::MAX));
+                }
+            }
+        }
+        for ((sum, n), &task) in other.durations.iter().zip(&tasks) {
+            let mine = &mut self.durations[task as usize];
+            mine.0.merge(sum);
+            mine.1 += n;
+        }
+        for ((sum, n), &task) in other.tokens.iter().zip(&tasks) {
+            let mine = &mut self.tokens[task as usize];
+            mine.0 += sum;
+            mine.1 += n;
+        }
+        self.series.merge(&other.series, &tasks);
+        if let Some(groups) = &other.groups {
+            for (&value, &task) in groups.of.iter().zip(&tasks) {
+                if value != UNTAGGED {
+                    self.set_group(task, groups.names.get(value)).map_err(Error::merge)?;
+                }
+            }
+        }
+        self.parts.extend(other.parts.iter().map(|(part, hash)| (part.clone(), *hash)));
+        self.skipped_parts += other.skipped_parts;
+        Ok(())
+    }
+
+    fn compatible(&self, other: &Setup) -> Result<()> {
+        let mine = &self.setup;
+        let what = if mine.plan != other.plan {
+            "statistics (or k, or by)"
+        } else if mine.policy != other.policy || mine.chosen != other.chosen {
+            "policy"
+        } else if mine.requested != other.requested {
+            "requested"
+        } else if mine.denominator != other.denominator {
+            "denominator"
+        } else if mine.on_short != other.on_short {
+            "on_short"
+        } else {
+            return Ok(());
+        };
+        Err(Error::merge(format!("the two were made with different {what}; make every shard with the same arguments")))
+    }
+
+    /// Whether the grouping tag agrees for the tasks both hold.
+    fn check_groups(&self, other: &Self) -> Result<()> {
+        let (Some(mine), Some(theirs)) = (&self.groups, &other.groups) else { return Ok(()) };
+        for (name, &value) in other.names.iter().zip(&theirs.of) {
+            let Some(known) = self.names.find(name).and_then(|task| mine.of.get(task as usize)) else { continue };
+            if *known != UNTAGGED && value != UNTAGGED && mine.names.get(*known) != theirs.names.get(value) {
+                return Err(Error::Task {
+                    task: name.to_owned(),
+                    place: None,
+                    problem: format!(
+                        "tag {:?} is {:?} in one part and {:?} in another; a tag to group by is constant within a task",
+                        self.setup.plan.by.as_deref().unwrap_or_default(),
+                        mine.names.get(*known),
+                        theirs.names.get(value)
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Reading a tally: counts, one column a statistic, run-level means, omissions with reasons, notes, groups.
+
+mod columns;
+mod notes;
+mod requested;
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::estimators::order;
+use crate::plan::{Refusal, Statistic};
+use crate::policies::Policy;
+use crate::tally::{Counts, Denominator, Tally, UNTAGGED};
+
+pub use columns::{Cells, Column};
+pub use requested::RequestedFrom;
+
+/// What to work on in a task whose rollouts differ (spec 6.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Diagnosis {
+    /// All of n succeed.
+    Reliable = 0,
+    /// It can solve the task, not reliably.
+    Unreliable = 1,
+    /// No success.
+    Incapable = 2,
+    /// No rollout has a score or a determinate verdict.
+    Unscorable = 3,
+}
+
+/// The tasks of a report as columns, in report order.
+#[derive(Clone, Debug, Default)]
+pub struct TaskTable {
+    /// Ids.
+    pub names: Vec<String>,
+    /// n under the chosen denominator, if known.
+    pub n: Option<Vec<u64>>,
+    /// Rollouts requested, if known.
+    pub requested: Option<Vec<u64>>,
+    /// Rollouts recorded.
+    pub recorded: Vec<u64>,
+    /// Successes, where a policy decides.
+    pub successes: Option<Vec<u64>>,
+    /// Diagnoses; none for n = 1. Absent where n or the successes are unknown.
+    pub diagnosis: Option<Vec<Option<Diagnosis>>>,
+    /// Rollouts with a score.
+    pub scored: Vec<u64>,
+    /// Mean score, NaN for none.
+    pub mean: Vec<f64>,
+    /// Best score, NaN for none.
+    pub best: Vec<f64>,
+    /// Worst score, NaN for none.
+    pub worst: Vec<f64>,
+    /// Best - worst, NaN for none or beyond the range of a float.
+    pub spread: Vec<f64>,
+}
+
+/// The denominators and other counts that stand beside a headline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Tasks.
+    pub tasks: u64,
+    /// Rollouts requested, if known.
+    pub requested: Option<u64>,
+    /// Rollouts recorded.
+    pub recorded: u64,
+    /// Requested rollouts without a record, if known.
+    pub missing: Option<u64>,
+    /// Recorded rollouts by status.
+    pub status: [u64; 4],
+    /// With a score.
+    pub scored: u64,
+    /// With an indeterminate verdict.
+    pub indeterminate: u64,
+    /// That the policy can decide, where one decides.
+    pub scorable: Option<u64>,
+    /// That the policy calls successes, where one decides.
+    pub successes: Option<u64>,
+    /// Passed, failed, unscorable; where the run has verdicts.
+    pub registry: Option<[u64; 3]>,
+    /// Tasks by [`Diagnosis`], where it is known.
+    pub diagnosis: Option<[u64; 4]>,
+}
+
+/// The figures over all tasks, or over those of one group.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Positions of its tasks in the table; none for all.
+    pub rows: Option<Vec<u32>>,
+    /// Counts.
+    pub counts: Summary,
+    /// Label, value, tasks that produced it.
+    pub statistics: Vec<(String, f64, u64)>,
+    /// Label and why it is absent.
+    pub omitted: Vec<(String, String)>,
+}
+
+/// Everything a report shows.
+pub struct Estimates {
+    /// The policy; none where none decides (spec 5.3).
+    pub policy: Option<Policy>,
+    /// What n counts.
+    pub denominator: Denominator,
+    /// Where the requested counts come from.
+    pub requested_from: RequestedFrom,
+    /// The tasks.
+    pub tasks: TaskTable,
+    /// One column a produced statistic.
+    pub columns: Vec<Column>,
+    /// The figures over all tasks.
+    pub all: View,
+    /// The figures of each value of the grouping tag, sorted; tasks without it last.
+    pub groups: Option<Vec<(Option<String>, View)>>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// A planned statistic, computed or refused.
+enum Planned {
+    Column(Column),
+    Refused(String, Refusal),
+}
+
+impl Tally {
+    /// Compute a report. A refused statistic that was asked for is an error; a default one is omitted.
+    pub fn estimate(&mut self) -> Result<Estimates> {
+        self.scores.compact();
+        let tally = &*self;
+        let resolved = requested::resolve(tally)?;
+        let totals = |count: fn(&Counts) -> u32| tally.counts.iter().map(|c| u64::from(count(c))).sum::<u64>();
+        let has_verdicts = totals(|c| c.verdicts) > 0;
+        let undecided = !tally.setup.chosen && !has_verdicts && totals(|c| c.scored) > 0;
+        let tasks = table(tally, resolved.names, &resolved.ids, resolved.requested, undecided);
+        let cells = match (&tasks.n, &tasks.successes) {
+            (Some(n), Some(c)) => Some(Arc::new(Cells::new(n, c))),
+            _ => None,
+        };
+        let source =
+            columns::Source { tally, tasks: &tasks, ids: &resolved.ids, cells, undecided, because: &resolved.because };
+        let mut planned = Vec::new();
+        for (statistic, asked) in statistics(tally, &tasks) {
+            match source.column(&statistic) {
+                Ok(column) => planned.push(Planned::Column(column)),
+                Err(why) if asked => return Err(Error::Refused { label: statistic.to_string(), why }),
+                Err(why) => planned.push(Planned::Refused(statistic.to_string(), why)),
+            }
+        }
+        let viewer = Viewer { tally, tasks: &tasks, ids: &resolved.ids, undecided, has_verdicts, planned: &planned };
+        let all = viewer.view(None);
+        let groups = viewer.groups();
+        let notes = notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note);
+        let columns = planned
+            .into_iter()
+            .filter_map(|planned| match planned {
+                Planned::Column(column) if column.mean(None).is_some() => Some(column),
+                _ => None,
+            })
+            .collect();
+        Ok(Estimates {
+            policy: (!undecided).then(|| tally.setup.policy.clone()),
+            denominator: tally.setup.denominator,
+            requested_from: resolved.from,
+            tasks,
+            columns,
+            all,
+            groups,
+            notes,
+        })
+    }
+}
+
+/// The planned statistics, completed by pass@n and pass^n where no list was given (spec 6.10).
+fn statistics(tally: &Tally, tasks: &TaskTable) -> Vec<(Statistic, bool)> {
+    let mut statistics = tally.setup.plan.statistics.clone();
+    let smallest = tasks.n.iter().flatten().copied().filter(|&n| n > 1).min();
+    if let (true, Some(n)) = (tally.setup.plan.defaults, smallest) {
+        let mut at = statistics.iter().position(|(s, _)| *s == Statistic::MeanScore).unwrap_or(statistics.len());
+        for statistic in [Statistic::PassAtK(n), Statistic::PassHatK(n)] {
+            if !statistics.iter().any(|(known, _)| *known == statistic) {
+                statistics.insert(at, (statistic, false));
+                at += 1;
+            }
+        }
+    }
+    statistics
+}
+
+fn table(
+    tally: &Tally,
+    names: Vec<String>,
+    ids: &[Option<u32>],
+    requested: Option<Vec<u64>>,
+    undecided: bool,
+) -> TaskTable {
+    let counts = |id: &Option<u32>| id.map_or_else(Counts::default, |id| tally.counts[id as usize]);
+    let column = |count: fn(&Counts) -> u32| ids.iter().map(|id| u64::from(count(&counts(id)))).collect::<Vec<u64>>();
+    let recorded = column(Counts::recorded);
+    let successes = (!undecided).then(|| column(|c| c.successes));
+    let n = match tally.setup.denominator {
+        Denominator::Requested => requested.clone(),
+        Denominator::Recorded => Some(recorded.clone()),
+        Denominator::Scorable => (!undecided).then(|| column(|c| c.scorable)),
+    };
+    let diagnosis = match (&n, &successes) {
+        (Some(n), Some(successes)) => Some(
+            ids.iter()
+                .zip(n.iter().zip(successes))
+                .map(|(id, (&n, &c))| match (counts(id).judged, n, c) {
+                    (_, 1, _) => None,
+                    (0, ..) => Some(Diagnosis::Unscorable),
+                    (_, _, 0) => Some(Diagnosis::Incapable),
+                    (_, n, c) if c == n => Some(Diagnosis::Reliable),
+                    _ => Some(Diagnosis::Unreliable),
+                })
+                .collect(),
+        ),
+        _ => None,
+    };
+    let levels = |id: &Option<u32>| id.map_or(&[][..], |id| tally.scores.of(id as usize));
+    let of_scores = |value: fn(&[order::Level]) -> Option<f64>| {
+        ids.iter().map(|id| value(levels(id)).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
+    };
+    let best = of_scores(|levels| levels.last().map(|level| level.value));
+    let worst = of_scores(|levels| levels.first().map(|level| level.value));
+    let spread =
+        best.iter().zip(&worst).map(|(best, worst)| best - worst).map(|d| if d.is_finite() { d } else { f64::NAN });
+    TaskTable {
+        spread: spread.collect(),
+        mean: of_scores(|levels| (!levels.is_empty()).then(|| order::mean(levels))),
+        best,
+        worst,
+        scored: column(|c| c.scored),
+        names,
+        n,
+        requested,
+        recorded,
+        successes,
+        diagnosis,
+    }
+}
+
+struct Viewer<'a> {
+    tally: &'a Tally,
+    tasks: &'a TaskTable,
+    ids: &'a [Option<u32>],
+    undecided: bool,
+    has_verdicts: bool,
+    planned: &'a [Planned],
+}
+
+impl Viewer<'_> {
+    fn view(&self, rows: Option<Vec<u32>>) -> View {
+        let mut view = View { counts: self.counts(rows.as_deref()), ..View::default() };
+        for planned in self.planned {
+            match planned {
+                Planned::Refused(label, why) => view.omitted.push((label.clone(), why.to_string())),
+                Planned::Column(column) => {
+                    let label = column.statistic.to_string();
+                    match column.mean(rows.as_deref()) {
+                        Some((value, n)) => view.statistics.push((label, value, n)),
+                        None => view.omitted.push((label, columns::nothing(&column.statistic))),
+                    }
+                }
+            }
+        }
+        view.rows = rows;
+        view
+    }
+
+    fn counts(&self, rows: Option<&[u32]>) -> Summary {
+        let every: Vec<u32>;
+        let rows = if let Some(rows) = rows {
+            rows
+        } else {
+            every = (0u32..).take(self.ids.len()).collect();
+            &every
+        };
+        let pick = |column: &[u64]| rows.iter().map(|&row| column[row as usize]).sum::<u64>();
+        let total = |count: fn(&Counts) -> u32| {
+            let of =
+                |row: &u32| self.ids[*row as usize].map_or(0, |id| u64::from(count(&self.tally.counts[id as usize])));
+            rows.iter().map(of).sum::<u64>()
+        };
+        let requested = self.tasks.requested.as_deref().map(pick);
+        let recorded = pick(&self.tasks.recorded);
+        Summary {
+            tasks: rows.len() as u64,
+            requested,
+            recorded,
+            missing: requested.map(|requested| requested - recorded),
+            status: [total(|c| c.status[0]), total(|c| c.status[1]), total(|c| c.status[2]), total(|c| c.status[3])],
+            scored: total(|c| c.scored),
+            indeterminate: total(|c| c.indeterminate),
+            scorable: (!self.undecided).then(|| total(|c| c.scorable)),
+            successes: (!self.undecided).then(|| total(|c| c.successes)),
+            registry: self
+                .has_verdicts
+                .then(|| [total(|c| c.registry[0]), total(|c| c.registry[1]), total(|c| c.registry[2])]),
+            diagnosis: self.tasks.diagnosis.as_ref().map(|diagnosis| {
+                let mut counts = [0; 4];
+                for diagnosis in rows.iter().filter_map(|&row| diagnosis[row as usize]) {
+                    counts[diagnosis as usize] += 1;
+                }
+                counts
+            }),
+        }
+    }
+
+    fn groups(&self) -> Option<Vec<(Option<String>, View)>> {
+        let groups = self.tally.groups.as_ref()?;
+        let mut rows: std::collections::BTreeMap<(bool, &str), Vec<u32>> = std::collections::BTreeMap::new();
+        for (row, id) in (0u32..).zip(self.ids) {
+            let value = id.map_or(UNTAGGED, |id| groups.of[id as usize]);
+            let key = if value == UNTAGGED { (true, "") } else { (false, groups.names.get(value)) };
+            rows.entry(key).or_default().push(row);
+        }
+        let view = |((untagged, value), rows): ((bool, &str), Vec<u32>)| {
+            ((!untagged).then(|| value.to_owned()), self.view(Some(rows)))
+        };
+        Some(rows.into_iter().map(view).collect())
+    }
+}

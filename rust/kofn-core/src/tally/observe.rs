@@ -1,0 +1,218 @@
+//! The two ways into a tally: batches that a reader made, and arrays of a training loop.
+
+use hashbrown::HashMap;
+
+use super::{Observations, Observed, Tally};
+use crate::batch::{Batch, NO_COUNT, NO_INDEX, range};
+use crate::error::{Error, Result};
+use crate::names::{Dictionary, IdKind, Names};
+use crate::policies::{Classified, classify, classify_arrays};
+
+/// How a reader's numbers translate into a tally's: kept between the batches of one read.
+#[derive(Clone, Debug, Default)]
+pub struct Feed {
+    tasks: Vec<u32>,
+    /// For each series met, its number in the tally and the planned series that mean it.
+    series: HashMap<(u32, u32, u32), (u32, Vec<usize>)>,
+    /// Whether the reader has already made sure that no key comes twice.
+    pub keys_are_unique: bool,
+}
+
+/// Rollouts of a training loop as columns; what was not recorded is empty.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrays<'a> {
+    /// Task of each rollout, a position in `names`.
+    pub task: &'a [u32],
+    /// 1 passed, 0 failed, -1 no verdict.
+    pub passed: &'a [i8],
+    /// Scores, NaN for none.
+    pub scores: &'a [f64],
+    /// False: neither verdict nor score was obtained.
+    pub valid: &'a [bool],
+    /// Seconds, NaN for none.
+    pub durations: &'a [f64],
+    /// Token totals, [`NO_COUNT`] for none.
+    pub tokens: &'a [i64],
+    /// Value of the grouping tag of each rollout, a position in the names beside it.
+    pub by: Option<(&'a [u32], &'a Names)>,
+}
+
+impl Tally {
+    /// Add a batch, classified by the tally's policy; `mask` holds the successes of a custom one. On error nothing
+    /// has changed but the numbering of tasks.
+    pub fn add_batch(
+        &mut self,
+        feed: &mut Feed,
+        batch: &Batch,
+        dictionary: &Dictionary,
+        mask: Option<&[bool]>,
+    ) -> Result<()> {
+        self.kind = self.same_kind(dictionary.tasks.kind)?;
+        for id in feed.tasks.len()..dictionary.tasks.names.len() {
+            // Ids are dense u32 by construction.
+            let name = dictionary.tasks.names.get(u32::try_from(id).unwrap_or(u32::MAX));
+            feed.tasks.push(self.names.intern(name));
+        }
+        self.grow();
+        let task: Vec<u32> = batch.task.iter().map(|&id| feed.tasks[id as usize]).collect();
+        let place = |row: usize| batch.origin.get(row).and_then(|at| dictionary.place(at.source, at.line));
+        self.reserve(batch.len())?;
+        let added = self.add_keys(&task, &batch.index, feed.keys_are_unique);
+        if let Err(clash) = added {
+            self.rows -= batch.len() as u64;
+            return Err(clash.at(&self.names, place(clash.row())));
+        }
+        self.add_groups(batch, &task, dictionary)?;
+
+        let Classified { flags, score } = classify(batch, &self.setup.policy, mask);
+        let readings = self.readings(feed, batch, dictionary);
+        let observed = Observations {
+            task: &task,
+            flags: &flags,
+            score: &score,
+            duration: &batch.duration,
+            tokens: &batch.tokens,
+        };
+        self.add(&observed, &readings, |id| dictionary.texts.get(id).to_owned());
+        Ok(())
+    }
+
+    fn same_kind(&self, kind: Option<IdKind>) -> Result<Option<IdKind>> {
+        match (self.kind, kind) {
+            (Some(mine), Some(theirs)) if mine != theirs => Err(Error::argument(
+                "groups",
+                format!(
+                    "task ids are {} here and {} in what was added before; a run uses one of the two",
+                    theirs.noun(),
+                    mine.noun()
+                ),
+            )),
+            (mine, theirs) => Ok(mine.or(theirs)),
+        }
+    }
+
+    fn add_keys(&mut self, task: &[u32], index: &[u64], unique: bool) -> Result<(), super::keys::Clash> {
+        if unique && index.iter().all(|&index| index == NO_INDEX) {
+            return self.keys.add_implicit(task);
+        }
+        self.keys.add(task, index)
+    }
+
+    fn add_groups(&mut self, batch: &Batch, task: &[u32], dictionary: &Dictionary) -> Result<()> {
+        let Some(by) = self.setup.plan.by.as_deref() else { return Ok(()) };
+        let Some(tag) = dictionary.texts.find(by) else { return Ok(()) };
+        for (row, &owner) in task.iter().enumerate() {
+            for at in range(&batch.tags.offsets, row) {
+                if batch.tags.name[at] == tag {
+                    let value = dictionary.texts.get(batch.tags.value[at]);
+                    self.set_group(owner, value).map_err(|problem| dictionary.task_error(batch.task[row], problem))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The readings of the planned series, and a note of every series that exists.
+    fn readings(&mut self, feed: &mut Feed, batch: &Batch, dictionary: &Dictionary) -> Vec<Observed> {
+        let mut found = Vec::new();
+        if self.setup.plan.series.is_empty() {
+            return found;
+        }
+        let texts = &dictionary.texts;
+        for row in 0..batch.len() {
+            for verification in batch.verifications_of(row) {
+                let verifier = batch.verifications.name[verification];
+                for at in range(&batch.readings.offsets, verification) {
+                    let (subject, metric) = (batch.readings.subject[at], batch.readings.metric[at]);
+                    let (number, asked) = feed.series.entry((verifier, subject, metric)).or_insert_with(|| {
+                        let names = [verifier, subject, metric].map(|id| texts.get(id));
+                        let meant = |asked: &&String| super::series_matches(asked, names[0], names[1], names[2]);
+                        let plan = &self.setup.plan.series;
+                        let asked = (0..plan.len()).filter(|&i| meant(&&plan[i])).collect();
+                        let [verifier, subject, metric] = names.map(str::to_owned);
+                        (self.series.intern((verifier, subject, metric)), asked)
+                    });
+                    for &asked in asked.iter() {
+                        found.push(Observed { row, asked, series: *number, value: batch.readings.value[at] });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Add the rollouts of a training loop. `names` are the tasks' ids. On error nothing has changed but the
+    /// numbering of tasks.
+    pub fn add_arrays(&mut self, arrays: &Arrays<'_>, names: &Names, kind: IdKind) -> Result<()> {
+        let kind = self.same_kind(Some(kind))?;
+        check(arrays)?;
+        let rename: Vec<u32> = names.iter().map(|name| self.names.intern(name)).collect();
+        self.kind = kind;
+        self.grow();
+        let task: Vec<u32> = arrays.task.iter().map(|&id| rename[id as usize]).collect();
+        self.reserve(task.len())?;
+        if let Err(clash) = self.keys.add_implicit(&task) {
+            self.rows -= task.len() as u64;
+            return Err(clash.error(&self.names));
+        }
+        if let Some((values, texts)) = arrays.by {
+            for (&owner, &value) in task.iter().zip(values) {
+                self.set_group(owner, texts.get(value)).map_err(|problem| Error::Task {
+                    task: self.names.get(owner).to_owned(),
+                    place: None,
+                    problem,
+                })?;
+            }
+        }
+        let mut duration = arrays.durations.to_vec();
+        for seconds in &mut duration {
+            if *seconds < 0.0 {
+                *seconds = f64::NAN;
+                self.reading.skewed_durations += 1;
+            }
+        }
+        let Classified { flags, score } =
+            classify_arrays(task.len(), arrays.passed, arrays.scores, arrays.valid, &self.setup.policy);
+        let observed =
+            Observations { task: &task, flags: &flags, score: &score, duration: &duration, tokens: arrays.tokens };
+        self.add(&observed, &[], |_| String::new());
+        Ok(())
+    }
+}
+
+/// What no column may hold (spec 6.6, 6.7).
+fn check(arrays: &Arrays<'_>) -> Result<()> {
+    let len = arrays.task.len();
+    let lengths = [
+        ("passed", arrays.passed.len()),
+        ("scores", arrays.scores.len()),
+        ("valid", arrays.valid.len()),
+        ("durations", arrays.durations.len()),
+        ("tokens", arrays.tokens.len()),
+        ("by", arrays.by.map_or(0, |(values, _)| values.len())),
+    ];
+    for (name, found) in lengths {
+        if found != len && found != 0 {
+            return Err(Error::argument(name, format!("has {found} entries, there are {len} rollouts")));
+        }
+    }
+    if let Some(i) = arrays.scores.iter().position(|score| score.is_infinite()) {
+        return Err(Error::argument(
+            "scores",
+            format!("entry {i} is {}; scores are finite, NaN where none was obtained", arrays.scores[i]),
+        ));
+    }
+    if let Some(i) = arrays.durations.iter().position(|&seconds| seconds.is_infinite() || seconds < -1.0) {
+        return Err(Error::argument(
+            "durations",
+            format!(
+                "entry {i} is {} s; durations are finite and not negative, NaN where none was recorded",
+                arrays.durations[i]
+            ),
+        ));
+    }
+    if let Some(i) = arrays.tokens.iter().position(|&tokens| tokens < NO_COUNT) {
+        return Err(Error::argument("tokens", format!("entry {i} is {}; tokens are not negative", arrays.tokens[i])));
+    }
+    Ok(())
+}

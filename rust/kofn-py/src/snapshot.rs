@@ -1,0 +1,163 @@
+//! Estimates as plain Python data: what `kofn.reports` makes a report of.
+
+use kofn_core::estimates::{Column, Diagnosis, Estimates, Summary, TaskTable, View};
+use kofn_core::plan::Plan;
+use kofn_core::policies::Policy;
+use kofn_core::reading::Reading;
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// Label, ASCII label, value of each figure; over all tasks, and for each group.
+pub type Figures = (Vec<(String, String, f64)>, Vec<(Option<String>, Vec<(String, String, f64)>)>);
+
+/// "No diagnosis" in the column of diagnoses.
+const NONE: u8 = u8::MAX;
+
+/// The figures of a report without its tables.
+pub fn figures(estimates: &Estimates) -> Figures {
+    let view = |view: &View| -> Vec<(String, String, f64)> {
+        let ascii = |label: &str| {
+            let plan = Plan::new(Some(&[label.to_owned()]), &[], None).unwrap_or_default();
+            plan.statistics.first().map_or_else(|| label.to_owned(), |(statistic, _)| statistic.ascii())
+        };
+        view.statistics.iter().map(|(label, value, _)| (label.clone(), ascii(label), *value)).collect()
+    };
+    let groups = estimates.groups.iter().flatten().map(|(value, group)| (value.clone(), view(group))).collect();
+    (view(&estimates.all), groups)
+}
+
+/// The whole report.
+pub fn snapshot<'py>(
+    py: Python<'py>,
+    estimates: Estimates,
+    reading: &Reading,
+    by: Option<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("policy", estimates.policy.as_ref().map(|it| policy(py, it)).transpose()?)?;
+    out.set_item("denominator", estimates.denominator.word())?;
+    out.set_item("requested_from", estimates.requested_from.word())?;
+    let run = PyDict::new(py);
+    run.set_item("id", reading.header.as_ref().and_then(|header| header.id.as_deref()))?;
+    run.set_item("sources", reading.sources.iter().map(|(name, _)| name).collect::<Vec<_>>())?;
+    out.set_item("run", run)?;
+    let hashes = PyDict::new(py);
+    for (name, hash) in &reading.sources {
+        if let Some(hash) = hash {
+            hashes.set_item(name, format!("{hash:016x}"))?;
+        }
+    }
+    out.set_item("xxh3", hashes)?;
+    fill(&out, &estimates.all, &estimates.tasks, &estimates.columns)?;
+    out.set_item("notes", &estimates.notes)?;
+    out.set_item("by", by)?;
+    let groups = PyList::empty(py);
+    for (value, view) in estimates.groups.iter().flatten() {
+        let group = PyDict::new(py);
+        fill(&group, view, &estimates.tasks, &estimates.columns)?;
+        groups.append((value, group))?;
+    }
+    out.set_item("groups", estimates.groups.is_some().then_some(groups))?;
+    Ok(out)
+}
+
+fn policy<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    out.set_item("id", policy.id())?;
+    match policy {
+        Policy::VerifierVerdict => {}
+        Policy::ScoreThreshold(threshold) => out.set_item("threshold", threshold)?,
+        Policy::Custom { parameters, .. } => {
+            let parameters = py.import("json")?.call_method1("loads", (parameters,))?;
+            for (name, value) in parameters.cast::<PyDict>()?.iter() {
+                if !out.contains(&name)? {
+                    out.set_item(name, value)?;
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The four keys that the run and each group have alike.
+fn fill(out: &Bound<'_, PyDict>, view: &View, tasks: &TaskTable, columns: &[Column]) -> PyResult<()> {
+    let py = out.py();
+    out.set_item("counts", counts(py, &view.counts)?)?;
+    out.set_item("statistics", &view.statistics)?;
+    out.set_item("omitted", &view.omitted)?;
+
+    let rows = view.rows.as_deref();
+    let table = PyDict::new(py);
+    match rows {
+        Some(rows) => table.set_item("task", rows.iter().map(|&row| &tasks.names[row as usize]).collect::<Vec<_>>())?,
+        None => table.set_item("task", &tasks.names)?,
+    }
+    for (name, column) in [("n", &tasks.n), ("requested", &tasks.requested), ("successes", &tasks.successes)] {
+        table.set_item(name, column.as_ref().map(|column| integers(py, column, rows)))?;
+    }
+    table.set_item("recorded", integers(py, &tasks.recorded, rows))?;
+    table.set_item("scored", integers(py, &tasks.scored, rows))?;
+    let diagnosis = tasks.diagnosis.as_ref().map(|column| {
+        let code = |it: Option<Diagnosis>| it.map_or(NONE, |it| it as u8);
+        picked(column, rows).map(code).collect::<Vec<u8>>().to_pyarray(py)
+    });
+    table.set_item("diagnosis", diagnosis)?;
+    for (name, column) in
+        [("mean", &tasks.mean), ("best", &tasks.best), ("worst", &tasks.worst), ("spread", &tasks.spread)]
+    {
+        table.set_item(name, PyArray1::from_vec(py, picked(column, rows).collect()))?;
+    }
+    let statistics = PyDict::new(py);
+    for column in columns {
+        let values: Vec<f64> = match rows {
+            Some(rows) => rows.iter().map(|&row| column.value(row as usize)).collect(),
+            None => (0..tasks.names.len()).map(|row| column.value(row)).collect(),
+        };
+        statistics.set_item(column.statistic.to_string(), PyArray1::from_vec(py, values))?;
+    }
+    table.set_item("statistics", statistics)?;
+    out.set_item("tasks", table)
+}
+
+fn picked<'a, T: Copy>(column: &'a [T], rows: Option<&'a [u32]>) -> Box<dyn Iterator<Item = T> + 'a> {
+    match rows {
+        Some(rows) => Box::new(rows.iter().map(|&row| column[row as usize])),
+        None => Box::new(column.iter().copied()),
+    }
+}
+
+fn integers<'py>(py: Python<'py>, column: &[u64], rows: Option<&[u32]>) -> Bound<'py, PyArray1<i64>> {
+    PyArray1::from_vec(py, picked(column, rows).map(|n| i64::try_from(n).unwrap_or(i64::MAX)).collect())
+}
+
+fn counts<'py>(py: Python<'py>, counts: &Summary) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    let known = |name: &str, value: Option<u64>| value.map_or(Ok(()), |value| out.set_item(name, value));
+    out.set_item("tasks", counts.tasks)?;
+    known("requested", counts.requested)?;
+    out.set_item("recorded", counts.recorded)?;
+    known("missing", counts.missing)?;
+    for status in kofn_core::batch::Status::ALL {
+        out.set_item(status.word(), counts.status[status as usize])?;
+    }
+    out.set_item("scored", counts.scored)?;
+    out.set_item("indeterminate", counts.indeterminate)?;
+    known("scorable", counts.scorable)?;
+    known("successes", counts.successes)?;
+    let nested = |name: &str, words: &[&str], values: Option<&[u64]>| -> PyResult<()> {
+        let Some(values) = values else { return Ok(()) };
+        let inner = PyDict::new(py);
+        for (word, value) in words.iter().zip(values) {
+            inner.set_item(word, value)?;
+        }
+        out.set_item(name, inner)
+    };
+    nested("registry", &["passed", "failed", "unscorable"], counts.registry.as_ref().map(|r| &r[..]))?;
+    nested(
+        "diagnosis",
+        &["reliable", "unreliable", "incapable", "unscorable"],
+        counts.diagnosis.as_ref().map(|d| &d[..]),
+    )?;
+    Ok(out)
+}

@@ -1,0 +1,218 @@
+//! Tallies: what `Accumulator`, `Run.report` and `metrics` stand on.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use kofn_core::header::Requested;
+use kofn_core::plan::Plan;
+use kofn_core::policies::Policy;
+use kofn_core::tally::{self, Arrays, Denominator, OnShort, Setup};
+use kofn_core::{Error, Result};
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::door::groups::TaskIndex;
+use crate::errors::{detached, to_python};
+use crate::snapshot;
+
+/// A policy as Python names it: id, threshold, parameters as JSON text.
+type PolicyParts = (String, Option<f64>, Option<String>);
+
+/// What to tally, compiled and checked.
+#[pyclass(frozen, module = "kofn._core")]
+pub struct Tally {
+    inner: Mutex<tally::Tally>,
+}
+
+/// Read a policy as Python names it.
+pub fn policy((id, threshold, parameters): PolicyParts) -> Result<Policy> {
+    match (id.as_str(), threshold, parameters) {
+        ("verifier_verdict.v1", None, None) => Ok(Policy::VerifierVerdict),
+        ("score_threshold.v1", Some(threshold), None) => Policy::score_threshold(threshold),
+        (_, None, Some(parameters)) => Ok(Policy::Custom { id, parameters }),
+        _ => Err(Error::argument("policy", format!("{id:?} does not go with these parameters"))),
+    }
+}
+
+/// Requested rollouts: one number, or one a task.
+#[derive(FromPyObject)]
+pub enum RequestedParts {
+    /// One number for all.
+    Each(u64),
+    /// One a task.
+    PerTask(Vec<(String, u64)>),
+}
+
+impl RequestedParts {
+    /// As the core has it.
+    pub fn into_core(self) -> Requested {
+        match self {
+            Self::Each(n) => Requested::Each(n),
+            Self::PerTask(list) => Requested::PerTask(list),
+        }
+    }
+}
+
+fn word<T: Copy>(name: &str, given: &str, words: &[(&str, T)]) -> Result<T> {
+    words.iter().find(|(word, _)| *word == given).map(|(_, value)| *value).ok_or_else(|| {
+        let known: Vec<String> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+        Error::argument(name, format!("{given:?} is not one of {}", known.join(", ")))
+    })
+}
+
+impl Tally {
+    /// The tally; a thread that panicked while holding it has left it sound, since every change is made last.
+    pub fn lock(&self) -> MutexGuard<'_, tally::Tally> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Tally {
+    #[new]
+    #[pyo3(signature = (statistics, k, by, policy, chosen, requested, denominator, on_short, part))]
+    #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
+    fn new(
+        py: Python<'_>,
+        statistics: Option<Vec<String>>,
+        k: Vec<u64>,
+        by: Option<String>,
+        policy: PolicyParts,
+        chosen: bool,
+        requested: Option<RequestedParts>,
+        denominator: &str,
+        on_short: &str,
+        part: Option<String>,
+    ) -> PyResult<Self> {
+        let setup = || -> Result<Setup> {
+            Ok(Setup {
+                plan: Plan::new(statistics.as_deref(), &k, by)?,
+                policy: self::policy(policy)?,
+                chosen,
+                requested: requested.map(RequestedParts::into_core),
+                denominator: word("denominator", denominator, &Denominator::WORDS)?,
+                on_short: word("on_short", on_short, &[("raise", OnShort::Raise), ("omit", OnShort::Omit)])?,
+            })
+        };
+        match setup() {
+            Ok(setup) => Ok(Self { inner: Mutex::new(tally::Tally::new(setup, part)) }),
+            Err(error) => Err(to_python(py, &error)),
+        }
+    }
+
+    /// Add columns of rollouts; see `Accumulator.update`.
+    #[pyo3(signature = (index, *, passed=None, scores=None, durations=None, tokens=None, valid=None, by=None))]
+    #[expect(clippy::too_many_arguments, reason = "one optional column each")]
+    fn add_arrays(
+        &self,
+        py: Python<'_>,
+        index: &TaskIndex,
+        passed: Option<PyReadonlyArray1<'_, i8>>,
+        scores: Option<PyReadonlyArray1<'_, f64>>,
+        durations: Option<PyReadonlyArray1<'_, f64>>,
+        tokens: Option<PyReadonlyArray1<'_, i64>>,
+        valid: Option<PyReadonlyArray1<'_, bool>>,
+        by: Option<&TaskIndex>,
+    ) -> PyResult<()> {
+        let arrays = Arrays {
+            task: &index.codes,
+            passed: slice(passed.as_ref())?,
+            scores: slice(scores.as_ref())?,
+            valid: slice(valid.as_ref())?,
+            durations: slice(durations.as_ref())?,
+            tokens: slice(tokens.as_ref())?,
+            by: by.map(|by| (by.codes.as_slice(), &*by.names)),
+        };
+        detached(py, || self.lock().add_arrays(&arrays, &index.names, index.kind))
+    }
+
+    /// Add another tally's content; nothing changes on error.
+    fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
+        if slf.is(other) {
+            let error = Error::merge("an accumulator cannot be merged with itself");
+            return Err(to_python(slf.py(), &error));
+        }
+        let (mine, theirs) = (slf.get(), other.get());
+        detached(slf.py(), || {
+            // Never two locks at once: two threads merging crosswise would wait for each other.
+            let content = theirs.lock().clone();
+            mine.lock().merge(&content)
+        })
+    }
+
+    /// Canonical bytes.
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, || Ok(self.lock().encode()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The inverse of `encode`.
+    #[staticmethod]
+    fn decode(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let inner = detached(py, || tally::Tally::decode(bytes))?;
+        Ok(Self { inner: Mutex::new(inner) })
+    }
+
+    /// Everything a report shows, as plain data.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (estimates, reading, by) = detached(py, || {
+            let mut tally = self.lock();
+            let estimates = tally.estimate()?;
+            Ok((estimates, tally.reading.clone(), tally.setup.plan.by.clone()))
+        })?;
+        snapshot::snapshot(py, estimates, &reading, by)
+    }
+
+    /// The run-level figures alone, without a table: (label, ascii label, value), and the same for each group.
+    fn figures(&self, py: Python<'_>) -> PyResult<snapshot::Figures> {
+        let estimates = detached(py, || self.lock().estimate())?;
+        Ok(snapshot::figures(&estimates))
+    }
+
+    /// Rollouts added.
+    #[getter]
+    fn rollouts(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().rollouts())
+    }
+
+    /// The part's name.
+    #[getter]
+    fn part(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.lock().part.clone())
+    }
+
+    /// The policy as (id, threshold, parameters as JSON text).
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> PolicyParts {
+        let policy = py.detach(|| self.lock().setup.policy.clone());
+        let id = policy.id().to_owned();
+        match policy {
+            Policy::VerifierVerdict => (id, None, None),
+            Policy::ScoreThreshold(threshold) => (id, Some(threshold), None),
+            Policy::Custom { parameters, .. } => (id, None, Some(parameters)),
+        }
+    }
+}
+
+/// A column as a slice; empty where it was not given.
+fn slice<'a, T: numpy::Element>(array: Option<&'a PyReadonlyArray1<'_, T>>) -> PyResult<&'a [T]> {
+    array.map_or(Ok(&[]), |array| Ok(array.as_slice()?))
+}
+
+/// The canonical spelling of a label, such as `pass@5` for `pass_at_5`.
+#[pyfunction]
+pub fn canonical_label(py: Python<'_>, label: &str) -> PyResult<String> {
+    match Plan::new(Some(&[label.to_owned()]), &[], None) {
+        Ok(plan) => Ok(plan.statistics.first().map_or_else(String::new, |(statistic, _)| statistic.to_string())),
+        Err(error) => Err(to_python(py, &error)),
+    }
+}
+
+/// The spelling of a label for experiment trackers, such as `pass_at_5` for `pass@5`.
+#[pyfunction]
+pub fn ascii_label(py: Python<'_>, label: &str) -> PyResult<String> {
+    match Plan::new(Some(&[label.to_owned()]), &[], None) {
+        Ok(plan) => Ok(plan.statistics.first().map_or_else(String::new, |(statistic, _)| statistic.ascii())),
+        Err(error) => Err(to_python(py, &error)),
+    }
+}
