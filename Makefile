@@ -69,5 +69,5 @@ $(VENV)/.group-%: pyproject.toml $(VENV)/.created
 	@touch $@
 
 $(VENV)/.built: $(RUST_SOURCES) pyproject.toml $(VENV)/.group-build
-	$(BIN)/maturin develop --quiet --profile fast
+	$(BIN)/maturin develop --quiet --profile fast --group build
 	@touch $@
