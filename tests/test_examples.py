@@ -6,8 +6,9 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kofn
 import pytest
+
+import kofn
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -54,19 +54,20 @@ def test_the_readme_has_what_is_tested_here() -> None:
     assert len(README.splitlines()) < 120
 
 
-@pytest.mark.parametrize("snippet", PYTHON, ids=range(len(PYTHON)))
-def test_python_snippet(snippet: str) -> None:
+def test_python_snippets() -> None:
+    # One after the other in one namespace, as a reader would paste them.
     namespace: dict[str, object] = {}
-    lines = snippet.splitlines()
-    for node in ast.parse(snippet).body:
-        source = ast.unparse(node)
-        if isinstance(node, ast.Expr):
-            value = eval(source, namespace)
-            _, _, comment = lines[(node.end_lineno or 1) - 1].rpartition("  # ")
-            if comment != lines[(node.end_lineno or 1) - 1]:
-                assert repr(value) == comment, source
-        else:
-            exec(source, namespace)
+    for snippet in PYTHON:
+        lines = snippet.splitlines()
+        for node in ast.parse(snippet).body:
+            code = ast.unparse(node)
+            if not isinstance(node, ast.Expr):
+                exec(code, namespace)
+                continue
+            value = eval(code, namespace)
+            _, mark, comment = lines[(node.end_lineno or 1) - 1].partition("  # ")
+            if mark:
+                assert repr(value) == comment, code
 
 
 @pytest.mark.parametrize("command", [command for command in COMMANDS if command not in NOT_RUN])
