@@ -1,1 +1,21 @@
-"""Forms of a report: table, Markdown, CSV, HTML, LaTeX."""
+"""Views of a report: each takes the report and returns text."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kofn.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from kofn.reports import Report
+
+FORMS = ("table", "markdown", "csv", "html", "latex")
+
+
+def render(report: Report, form: str, *, per_task: bool = False) -> str:
+    """Return the report in one of `FORMS`; see `Report.render`."""
+    if form not in FORMS:
+        raise ArgumentError(f"form: {form!r} is none of {', '.join(FORMS)}")
+    text: str = import_module(f"kofn.views.{form}").render(report, per_task=per_task)
+    return text

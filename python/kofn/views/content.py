@@ -1,0 +1,182 @@
+"""What every view of a report shows, as plain text in rows; the views escape it and lay it out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kofn.reports.tasks import COUNTS, SCORES
+from kofn.views import numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kofn.reports import Report
+    from kofn.reports.tasks import PerTask
+
+NONE = "-"
+_REQUESTED_FROM = {
+    "given": "given by the caller",
+    "declared": "declared by the run",
+    "inferred": "inferred from the records: the same number for every task",
+    "unknown": "unknown",
+}
+_LINES = (
+    ("rollouts", ("requested", "recorded", "missing")),
+    ("status", ("succeeded", "errored", "cancelled", "unfinished")),
+    ("evidence", ("scored", "indeterminate", "scorable")),
+)
+_NESTED = ("registry", "diagnosis")
+_GROUP_COUNTS = ("tasks", "requested", "recorded", "missing", "succeeded", "errored", "cancelled", "unfinished")
+_GROUP_COUNTS += ("scored", "indeterminate", "scorable", "successes")
+
+
+@dataclass(slots=True)
+class Column:
+    """One column: its head, a text a row, and whether it is set to the right, as numbers are."""
+
+    head: str
+    cells: list[str] = field(default_factory=list)
+    right: bool = True
+
+
+def title(report: Report) -> str:
+    """Return the run's id, or its source."""
+    run = report.context.run
+    return run["id"] or ", ".join(run["sources"][:1]) or "unnamed run"
+
+
+def policy(report: Report) -> str:
+    """Return the policy's id and parameters on one line."""
+    record = report.context.policy
+    if record is None:
+        return "none chosen: nothing here says what a success is"
+    parameters = ", ".join(f"{name} {_plain(value)}" for name, value in record.parameters.items())
+    return f"{record.id} ({parameters})" if parameters else record.id
+
+
+def facts(report: Report) -> list[tuple[str, str]]:
+    """Return the denominators and what else the figures rest on (spec 4.7), by name."""
+    counts = report.body.counts
+    sources = report.context.run["sources"]
+    found = [("source" if len(sources) == 1 else "sources", _listed(sources))] if sources else []
+    found.append(("policy", policy(report)))
+    origin = _REQUESTED_FROM.get(report.requested_from, report.requested_from)
+    found.append(("denominator", f"{report.denominator} rollouts (how many were requested: {origin})"))
+    if "tasks" in counts:
+        found.append(("tasks", numbers.whole(counts["tasks"])))
+    for name, keys in _LINES:
+        if text := _joined(counts, keys):
+            found.append((name, text))
+    if "successes" in counts:
+        found.append(("successes", _successes(counts)))
+    found += [(name, _joined(counts[name], counts[name])) for name in _NESTED if counts.get(name)]
+    shown = {"tasks", "successes", *_NESTED, *(key for _, keys in _LINES for key in keys)}
+    if more := _joined(counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]):
+        found.append(("also", more))
+    return found
+
+
+def statistics(report: Report) -> list[Column]:
+    """Return label, value and the number of tasks; with intervals, those too."""
+    figures = report.body.figures
+    total = report.body.counts.get("tasks", len(report.per_task))
+    label, value, tasks = Column("statistic", list(figures), right=False), Column("value"), Column("tasks")
+    for name, figure in figures.items():
+        value.cells.append(numbers.figure(name, figure.value))
+        whole = numbers.whole(figure.n_tasks)
+        tasks.cells.append(whole if figure.n_tasks == total else f"{whole} of {numbers.whole(total)}")
+    found = [label, value, tasks]
+    if any(figure.interval for figure in figures.values()):
+        ends = [figure.interval for figure in figures.values()]
+        found.insert(2, Column("interval", [_interval(name, e) for name, e in zip(figures, ends, strict=True)]))
+    return found
+
+
+def omitted(report: Report) -> list[tuple[str, str]]:
+    """Return omitted labels with reasons; those of a group only where the whole differs."""
+    found = list(report.body.omitted.items())
+    for value, group in report.groups.items():
+        name = heading(report, value)
+        found += [(f"{label} ({name})", why) for label, why in group.body.omitted.items() if (label, why) not in found]
+    return found
+
+
+def heading(report: Report, value: str | None) -> str:
+    """Return the name of a group."""
+    return f"no {report.by}" if value is None else value
+
+
+def groups(report: Report) -> list[Column]:
+    """Return a row a group and one for all: figures first, then the denominators."""
+    rows = [(heading(report, value), group) for value, group in report.groups.items()]
+    rows.append(("all", report))
+    found = [Column(report.by or "", [name for name, _ in rows], right=False)]
+    labels = dict.fromkeys(label for _, group in reversed(rows) for label in group.body.figures)
+    found += [Column(label, [_of_group(group, label) for _, group in rows]) for label in labels]
+    for key in _GROUP_COUNTS:
+        counts = [group.body.counts.get(key) for _, group in rows]
+        if any(count is not None for count in counts):
+            found.append(Column(key, [NONE if count is None else numbers.whole(count) for count in counts]))
+    return found
+
+
+def tasks(tasks: PerTask) -> list[Column]:
+    """Return a row a task: n, successes, diagnosis, its figures, its scores. "-" is none, never 0."""
+    found = [Column("task", tasks.task, right=False)]
+    available = tasks.columns()
+    for name in COUNTS:
+        column: Any = available.get(name)
+        # The same numbers twice tell nothing.
+        if column is None or (name in {"requested", "recorded"} and (tasks.n == column).all()):
+            continue
+        found.append(Column(name, [NONE if count < 0 else numbers.whole(count) for count in column.tolist()]))
+    if "diagnosis" in available:
+        found.append(Column("diagnosis", [text or NONE for text in tasks.diagnoses()], right=False))
+    for label, values in tasks.statistics.items():
+        found.append(Column(label, [_cell(label, value) for value in values.tolist()]))
+    if any(f"score_{name}" in available for name in SCORES):
+        found.append(Column("scored", [numbers.whole(count) for count in tasks.scored.tolist()]))
+        names = ("best", "worst", "spread") if "mean_score" in tasks.statistics else SCORES
+        found += [Column(name, [_cell(name, value) for value in getattr(tasks, name).tolist()]) for name in names]
+    return found
+
+
+def _cell(label: str, value: float) -> str:
+    return NONE if value != value else numbers.figure(label, value)  # noqa: PLR0124  (NaN alone differs from itself)
+
+
+def _of_group(group: Report, label: str) -> str:
+    figure = group.body.figures.get(label)
+    if figure is None:
+        return NONE
+    total = group.body.counts.get("tasks", len(group.per_task))
+    text = numbers.figure(label, figure.value)
+    return text if figure.n_tasks == total else f"{text} ({numbers.whole(figure.n_tasks)})"
+
+
+def _interval(label: str, ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f"{numbers.figure(label, ends[0])} .. {numbers.figure(label, ends[1])}"
+
+
+def _successes(counts: dict[str, Any]) -> str:
+    for key in ("requested", "recorded"):
+        if counts.get(key):
+            share = numbers.percent(counts["successes"], counts[key])
+            return f"{numbers.whole(counts['successes'])} of {numbers.whole(counts[key])} {key} ({share})"
+    return numbers.whole(counts["successes"])
+
+
+def _joined(counts: dict[str, Any], keys: Iterable[str]) -> str:
+    return ", ".join(f"{numbers.whole(counts[key])} {key}" for key in keys if isinstance(counts.get(key), int))
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) <= 4:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {numbers.whole(len(names) - 3)} more"
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

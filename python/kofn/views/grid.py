@@ -1,0 +1,88 @@
+"""Columns of text laid out on a screen: cut where they are too wide, in several blocks where they are too many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kofn.views.text import columns as width_of
+from kofn.views.text import pad
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kofn.views.content import Column
+    from kofn.views.text import Style
+
+GAP = 2
+# The first column names the row; it keeps at least this much when others need room.
+_LEAST = 16
+
+
+def lay_out(grid: Sequence[Column], style: Style, *, indent: int = 0) -> list[str]:
+    """Return the lines of a table; every line fits `style.width`."""
+    room = style.width - indent
+    heads = [style.show(column.head) for column in grid]
+    cells = [[style.show(cell) for cell in column.cells] for column in grid]
+    natural = [max(map(width_of, (head, *column)), default=0) for head, column in zip(heads, cells, strict=True)]
+    widths = _widths(natural, room)
+    lines: list[str] = []
+    for block in _blocks(widths, room):
+        if lines:
+            lines.append("")
+        lines += _block([(heads[i], cells[i], widths[i], grid[i].right) for i in block], style, indent)
+    return lines
+
+
+def _widths(natural: list[int], room: int) -> list[int]:
+    """Cut the widest columns first until all fit, none below what keeps it readable."""
+    widths = [min(width, room) for width in natural]
+    least = [min(width, _LEAST) for width in widths]
+    excess = sum(widths) + GAP * (len(widths) - 1) - room
+    while excess > 0:
+        widest = max(range(len(widths)), key=lambda i: widths[i] - least[i])
+        if widths[widest] <= least[widest]:
+            # There will be several blocks: each column gets what it wants, as far as one block holds it.
+            first = min(natural[0], max(_LEAST, room * 3 // 8))
+            return [first, *(min(width, room - first - GAP) for width in natural[1:])]
+        widths[widest] -= 1
+        excess -= 1
+    return widths
+
+
+def _blocks(widths: list[int], room: int) -> list[list[int]]:
+    blocks, used = [[0]], widths[0]
+    for i in range(1, len(widths)):
+        if used + GAP + widths[i] > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+            used = widths[0]
+        blocks[-1].append(i)
+        used += GAP + widths[i]
+    return blocks
+
+
+def _block(block: list[tuple[str, list[str], int, bool]], style: Style, indent: int) -> list[str]:
+    margin, gap = " " * indent, " " * GAP
+    head = gap.join(pad(style.fit(text, width), width, right=right) for text, _, width, right in block)
+    rule = gap.join(("─" if style.unicode else "-") * width for _, _, width, _ in block)
+    lines = [margin + style.paint("strong", head.rstrip()), margin + style.paint("faint", rule)]
+    shown = [
+        [pad(style.fit(cell, width), width, right=right) for cell in column] for _, column, width, right in block
+    ]
+    lines += [margin + gap.join(row).rstrip() for row in zip(*shown, strict=True)]
+    return lines
+
+
+def paragraphs(pairs: Sequence[tuple[str, str]], style: Style, *, indent: int = 0) -> list[str]:
+    """Return `name  text` lines, the texts aligned and wrapped."""
+    if not pairs:
+        return []
+    shown = [(style.show(name), style.show(text)) for name, text in pairs]
+    width = min(max(width_of(name) for name, _ in shown), style.width // 3)
+    room = style.width - indent - width - GAP
+    lines = []
+    for name, text in shown:
+        for i, line in enumerate(style.wrap(text, room)):
+            left = pad(style.fit(name, width) if i == 0 else "", width)
+            lines.append((" " * indent + style.paint("faint", left) + " " * GAP + line).rstrip())
+    return lines
+

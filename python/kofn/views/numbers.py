@@ -1,0 +1,75 @@
+"""Numbers for people. Rounding never reaches 0 or 1 (spec 8.4)."""
+
+from __future__ import annotations
+
+import math
+
+_SHARES = ("pass@", "pass^", "pass_rate", "learnability", "coverage", "agreement:")
+_UNITS = {"mean_duration": " s"}
+
+
+def is_share(label: str) -> bool:
+    """Whether the label's figure is a share in [0, 1]."""
+    return label.startswith(_SHARES)
+
+
+def figure(label: str, value: float) -> str:
+    """Return a figure with its unit.
+
+    >>> figure("pass@1", 1 / 3), figure("pass@1", 0.99999), figure("pass@1", 1.0), figure("mean_duration", 12.5)
+    ('0.333', '>0.999', '1.000', '12.500 s')
+    """
+    return (share(value) if is_share(label) else number(value)) + _UNITS.get(label, "")
+
+
+def share(value: float) -> str:
+    """Return a share with three decimals.
+
+    >>> share(0.0), share(1e-9), share(0.9996), share(0.9994)
+    ('0.000', '<0.001', '>0.999', '0.999')
+    """
+    if 0 < value < 0.0005:
+        return "<0.001"
+    if 0.9995 <= value < 1:
+        return ">0.999"
+    return number(value)
+
+
+def number(value: float) -> str:
+    """Return any finite number with three decimals, more where three would show a 0 or 1 that it is not.
+
+    >>> number(72925.33), number(0.00001), number(1.00002), number(-3.5)
+    ('72,925.3', '1.0e-05', '1.00002', '-3.500')
+    """
+    size = abs(value)
+    if not math.isfinite(value) or size >= 1e15:
+        return f"{value:.4g}"
+    if 0 < size < 0.0005:
+        return f"{value:.1e}"
+    if size >= 1000:
+        return f"{value:,.1f}"
+    decimals = 3
+    while size != 1 and float(f"{size:.{decimals}f}") == 1:
+        decimals += 1
+    return f"{value + 0.0:.{decimals}f}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Return part / whole in percent with one decimal.
+
+    >>> percent(77, 400), percent(1, 10_000), percent(9_999, 10_000), percent(3, 3)
+    ('19.2 %', '<0.1 %', '>99.9 %', '100 %')
+    """
+    if part in {0, whole}:
+        return "0 %" if part == 0 else "100 %"
+    # Whole numbers, so that the first decimal is rounded half to even of the exact quotient.
+    tenths, rest = divmod(1000 * part, whole)
+    tenths += 2 * rest > whole or (2 * rest == whole and tenths % 2)
+    if tenths == 0:
+        return "<0.1 %"
+    return ">99.9 %" if tenths == 1000 else f"{tenths // 10}.{tenths % 10} %"
+
+
+def whole(value: int) -> str:
+    """Return a count with its thousands apart."""
+    return f"{value:,}"
