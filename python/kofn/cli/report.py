@@ -1,0 +1,50 @@
+"""`kofn report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kofn.cli import gates, output
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from kofn.reports import Report
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, report, write, then judge the gates."""
+    asked = gates.parse(arguments.fail_under)
+    from kofn.runs import report_files  # noqa: PLC0415  (a bad command line should not wait for NumPy)
+
+    report = report_files(
+        arguments.runs,
+        input_format=arguments.input_format,
+        statistics=arguments.statistic,
+        also=[gate.label for gate in asked],
+        k=arguments.k,
+        policy=arguments.policy,
+        threshold=arguments.threshold,
+        requested=arguments.requested,
+        denominator=arguments.denominator,
+        on_short=arguments.on_short,
+        on_error=arguments.on_error,
+        on_duplicate=arguments.on_duplicate,
+        on_ungradable=arguments.on_ungradable,
+        by=arguments.by,
+    )
+    output.write(_text(report, arguments), arguments.output)
+    return gates.judge(report, asked, strict=arguments.strict)
+
+
+def _text(report: Report, arguments: argparse.Namespace) -> Iterable[str]:
+    if arguments.format == "json":
+        from kofn.reports.encode import pieces  # noqa: PLC0415
+
+        return (*pieces(report), "\n")
+    if arguments.format == "table":
+        from kofn.views import table  # noqa: PLC0415
+
+        return [table.render(report, per_task=arguments.per_task, style=output.style(arguments.output))]
+    return [report.render(arguments.format, per_task=arguments.per_task)]
