@@ -1,0 +1,76 @@
+"""Whole reports of random runs: through every door what the oracle says, and the same bits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import doors
+import pytest
+from agreement import SAME_BITS, differences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from native import landed
+from strategies import Case, asking, cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+landed("read", "Run")
+
+few = settings(max_examples=60, deadline=None)
+many = settings(max_examples=300, deadline=None)
+seeds = st.integers(0, 2**32)
+
+
+def agrees(found: doors.Outcome, right: doors.Outcome) -> None:
+    assert found[0] == right[0], f"{found} {right}"
+    if right[0] == "refused":
+        assert found[1] in right[1]
+    elif right[0] == "report":
+        assert differences(found[1], right[1]) == []
+
+
+def same(found: doors.Outcome, first: doors.Outcome, keys: tuple[str, ...] = SAME_BITS) -> None:
+    assert found[0] == first[0], f"{found} {first}"
+    if first[0] == "report":
+        assert doors.text_of(found[1], keys) == doors.text_of(first[1], keys)
+
+
+@many
+@given(cases())
+def test_a_file(case: Case) -> None:
+    agrees(doors.outcome(lambda: doors.through_bytes(case)), doors.judged(case))
+
+
+@few
+@given(cases())
+def test_records(case: Case) -> None:
+    first = doors.outcome(lambda: doors.through_bytes(case))
+    same(doors.outcome(lambda: doors.through_records(case)), first)
+
+
+@pytest.mark.parametrize("door", [doors.through_files, doors.through_the_command_line])
+@few
+@given(case=cases(), seed=seeds)
+def test_files_in_any_order_and_split(door: Callable[[Case, int], Any], case: Case, seed: int) -> None:
+    first = doors.outcome(lambda: doors.through_bytes(case))
+    found = doors.outcome(lambda: door(case, seed))
+    if door is doors.through_the_command_line and first[0] == "refused":
+        first = ("error", None)
+    same(found, first)
+
+
+@few
+@given(cases(by=False), seeds)
+def test_accumulators_merged_in_any_tree(case: Case, seed: int) -> None:
+    landed("Accumulator")
+    first = doors.outcome(lambda: doors.through_bytes(case))
+    same(doors.outcome(lambda: doors.through_accumulators(case, seed)), first)
+
+
+@few
+@given(cases(), seeds)
+def test_the_oracle_does_not_mind_the_order_either(case: Case, seed: int) -> None:
+    parts = [one for part in doors.parts_of(case, seed) for one in part]
+    assert doors.judged(Case(case.header, parts, case.options)) == doors.judged(case)
+    assert doors.judged(asking(case)) == doors.judged(case)
