@@ -2,7 +2,7 @@
 
 use kofn_core::checks::{self, Columns, OnUngradable};
 use kofn_core::{Error, Result};
-use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::prelude::*;
 
 use crate::errors::{detached, to_python};
@@ -34,35 +34,61 @@ pub fn failed_required(passed: &[u8], required: &[u8]) -> Vec<usize> {
 #[derive(FromPyObject)]
 pub enum Offsets<'py> {
     /// NumPy's default.
-    I64(PyReadonlyArray1<'py, i64>),
+    I64(Bound<'py, PyArray1<i64>>),
     /// Arrow's list offsets.
-    I32(PyReadonlyArray1<'py, i32>),
+    I32(Bound<'py, PyArray1<i32>>),
     /// The unsigned ones.
-    U64(PyReadonlyArray1<'py, u64>),
+    U64(Bound<'py, PyArray1<u64>>),
     /// The unsigned ones.
-    U32(PyReadonlyArray1<'py, u32>),
+    U32(Bound<'py, PyArray1<u32>>),
 }
 
 /// Output arrays: passed, reward, failed required, indeterminate.
 pub type Out<'py> =
-    (PyReadwriteArray1<'py, u8>, PyReadwriteArray1<'py, f64>, PyReadwriteArray1<'py, u32>, PyReadwriteArray1<'py, u8>);
+    (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
 
-fn layout(name: &str) -> Error {
-    Error::argument(name, "the array is not contiguous")
+// Borrows are tried, not taken: arrays that overlap, or that another thread is writing to, are an error, no panic.
+fn lend<'py, T: numpy::Element>(name: &str, array: &Bound<'py, PyArray1<T>>) -> PyResult<PyReadonlyArray1<'py, T>> {
+    array.try_readonly().map_err(|_| unfit(array.py(), name, "the array is being written to, by `out` or elsewhere"))
 }
 
-fn slice<'a, T: numpy::Element>(name: &str, array: &'a PyReadonlyArray1<'_, T>) -> Result<&'a [T]> {
-    array.as_slice().map_err(|_| layout(name))
+fn lend_out<'py, T: numpy::Element>(array: &Bound<'py, PyArray1<T>>) -> PyResult<PyReadwriteArray1<'py, T>> {
+    let problem = "an array is read-only, overlaps another one, or is in use elsewhere";
+    array.try_readwrite().map_err(|_| unfit(array.py(), "out", problem))
 }
 
-fn columns<'a>(out: &'a mut Out<'_>) -> Result<Columns<'a>> {
-    let fail = |_| layout("out");
-    Ok(Columns {
-        passed: out.0.as_slice_mut().map_err(fail)?,
-        reward: out.1.as_slice_mut().map_err(fail)?,
-        failed_required: out.2.as_slice_mut().map_err(fail)?,
-        indeterminate: out.3.as_slice_mut().map_err(fail)?,
-    })
+fn slice<'a, T: numpy::Element>(name: &str, array: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    array.as_slice().map_err(|_| unfit(array.py(), name, "the array is not contiguous"))
+}
+
+fn slice_out<'a, T: numpy::Element>(array: &'a mut PyReadwriteArray1<'_, T>) -> PyResult<&'a mut [T]> {
+    let py = array.py();
+    array.as_slice_mut().map_err(|_| unfit(py, "out", "an array is not contiguous"))
+}
+
+fn unfit(py: Python<'_>, name: &str, problem: &str) -> PyErr {
+    to_python(py, &Error::argument(name, problem))
+}
+
+/// Borrow everything, and grade detached from the interpreter.
+fn graded(
+    py: Python<'_>,
+    passed: &Bound<'_, PyArray1<u8>>,
+    required: &Bound<'_, PyArray1<u8>>,
+    out: &Out<'_>,
+    work: impl FnOnce(&[u8], &[u8], &mut Columns<'_>) -> Result<()> + Send,
+) -> PyResult<()> {
+    let (passed, required) = (lend("passed", passed)?, lend("required", required)?);
+    let (passed, required) = (slice("passed", &passed)?, slice("required", &required)?);
+    let (mut a, mut b) = (lend_out(&out.0)?, lend_out(&out.1)?);
+    let (mut c, mut d) = (lend_out(&out.2)?, lend_out(&out.3)?);
+    let mut columns = Columns {
+        passed: slice_out(&mut a)?,
+        reward: slice_out(&mut b)?,
+        failed_required: slice_out(&mut c)?,
+        indeterminate: slice_out(&mut d)?,
+    };
+    detached(py, || work(passed, required, &mut columns))
 }
 
 const fn mode(keep_ungradable: bool) -> OnUngradable {
@@ -72,50 +98,45 @@ const fn mode(keep_ungradable: bool) -> OnUngradable {
 /// Grade rollouts given as CSR arrays into `out`.
 #[pyfunction]
 pub fn grade_csr(
-    py: Python<'_>,
-    passed: PyReadonlyArray1<'_, u8>,
-    required: PyReadonlyArray1<'_, u8>,
+    passed: &Bound<'_, PyArray1<u8>>,
+    required: &Bound<'_, PyArray1<u8>>,
     offsets: Offsets<'_>,
     keep_ungradable: bool,
-    mut out: Out<'_>,
+    out: Out<'_>,
 ) -> PyResult<()> {
-    let convert = |error: Error| to_python(py, &error);
-    let passed = slice("passed", &passed).map_err(convert)?;
-    let required = slice("required", &required).map_err(convert)?;
-    let mut out = columns(&mut out).map_err(convert)?;
+    fn run<O: checks::Offset + numpy::Element>(
+        passed: &Bound<'_, PyArray1<u8>>,
+        required: &Bound<'_, PyArray1<u8>>,
+        offsets: &Bound<'_, PyArray1<O>>,
+        mode: OnUngradable,
+        out: &Out<'_>,
+    ) -> PyResult<()> {
+        let offsets = lend("offsets", offsets)?;
+        let slice = slice("offsets", &offsets)?;
+        graded(passed.py(), passed, required, out, |passed, required, out| {
+            checks::grade_csr(passed, required, slice, mode, out)
+        })
+    }
     let mode = mode(keep_ungradable);
     match &offsets {
-        Offsets::I64(array) => run(py, passed, required, slice("offsets", array).map_err(convert)?, mode, &mut out),
-        Offsets::I32(array) => run(py, passed, required, slice("offsets", array).map_err(convert)?, mode, &mut out),
-        Offsets::U64(array) => run(py, passed, required, slice("offsets", array).map_err(convert)?, mode, &mut out),
-        Offsets::U32(array) => run(py, passed, required, slice("offsets", array).map_err(convert)?, mode, &mut out),
+        Offsets::I64(offsets) => run(passed, required, offsets, mode, &out),
+        Offsets::I32(offsets) => run(passed, required, offsets, mode, &out),
+        Offsets::U64(offsets) => run(passed, required, offsets, mode, &out),
+        Offsets::U32(offsets) => run(passed, required, offsets, mode, &out),
     }
-}
-
-fn run<O: checks::Offset>(
-    py: Python<'_>,
-    passed: &[u8],
-    required: &[u8],
-    offsets: &[O],
-    mode: OnUngradable,
-    out: &mut Columns<'_>,
-) -> PyResult<()> {
-    detached(py, || checks::grade_csr(passed, required, offsets, mode, out))
 }
 
 /// Grade rollouts given as a row-major matrix of `columns` checks each into `out`.
 #[pyfunction]
 pub fn grade_rows(
     py: Python<'_>,
-    passed: PyReadonlyArray1<'_, u8>,
-    required: PyReadonlyArray1<'_, u8>,
+    passed: &Bound<'_, PyArray1<u8>>,
+    required: &Bound<'_, PyArray1<u8>>,
     columns: usize,
     keep_ungradable: bool,
-    mut out: Out<'_>,
+    out: Out<'_>,
 ) -> PyResult<()> {
-    let convert = |error: Error| to_python(py, &error);
-    let passed = slice("passed", &passed).map_err(convert)?;
-    let required = slice("required", &required).map_err(convert)?;
-    let mut out = self::columns(&mut out).map_err(convert)?;
-    detached(py, || checks::grade_rows(passed, required, columns, mode(keep_ungradable), &mut out))
+    graded(py, passed, required, &out, |passed, required, out| {
+        checks::grade_rows(passed, required, columns, mode(keep_ungradable), out)
+    })
 }
