@@ -2,62 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from kofn import _core, _values
+from kofn._fields import array, at, bad, mapping, parse
 from kofn.checks import Check, Grade
-from kofn.errors import ArgumentError, ArgumentTypeError, GradingError, InputError
-
-
-T = TypeVar("T")
-
-
-def bad(field: str, problem: str) -> InputError:
-    """Return the error for a field of what is read."""
-    error = InputError(f"field {field}: {problem}" if field else problem)
-    error.field = field or None
-    return error
-
-
-def at(field: str, make: Callable[[], T]) -> T:
-    """Run `make`, and turn kofn's complaint about a value into one about the field it stood in."""
-    try:
-        return make()
-    except (ArgumentError, ArgumentTypeError) as error:
-        raise bad(field, str(error)) from None
-
-
-def parse(text: str | bytes) -> Any:
-    """Parse JSON; a key that stands twice in an object is refused."""
-    import json  # noqa: PLC0415
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise bad(twice, "the key stands twice in one object")
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=once)
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise bad("", f"this is not JSON: {error}") from None
-
-
-def mapping(value: object, field: str) -> Mapping[str, Any]:
-    """Return a JSON object, or say that there is none."""
-    if not isinstance(value, Mapping):
-        raise bad(field, f"{_values.shown(value)} stands where an object must")
-    return value
-
-
-def array(value: object, field: str) -> list[Any]:
-    """Return a JSON array, or say that there is none."""
-    if not isinstance(value, (list, tuple)):
-        raise bad(field, f"{_values.shown(value)} stands where a list must")
-    return list(value)
+from kofn.errors import ArgumentTypeError, GradingError
 
 
 def read_checks(value: object, field: str) -> tuple[Check, ...]:
@@ -70,7 +21,10 @@ def read_check(value: object, field: str) -> Check:
     check = mapping(value, field)
     for key in ("label", "passed"):
         if check.get(key) is None:
-            raise bad(f"{field}.{key}", "it is missing; a check has a label, passed, and perhaps required and detail")
+            raise bad(
+                f"{field}.{key}",
+                "it is missing; a check has a label, passed, and perhaps required and detail",
+            )
     required = check.get("required")
     return at(
         field,
@@ -110,4 +64,7 @@ def verify(fields: Mapping[str, Any], grade: Grade) -> None:
     if reward is not None and not _core.score_agrees(reward, grade.reward):
         raise bad("reward", f"{reward!r} is recorded, the checks give {grade.reward!r}")
     if failed is not None and array(failed, "failedRequired") != list(grade.failed_required):
-        raise bad("failedRequired", f"{_values.shown(failed)} is recorded, the checks give {list(grade.failed_required)}")
+        raise bad(
+            "failedRequired",
+            f"{_values.shown(failed)} is recorded, the checks give {list(grade.failed_required)}",
+        )

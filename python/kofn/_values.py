@@ -6,7 +6,7 @@ NumPy is looked at only where a value is none of Python's own, so that importing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kofn.errors import ArgumentError, ArgumentTypeError
@@ -111,7 +111,9 @@ def number(value: object, what: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ArgumentTypeError(f"{what}: {shown(value)}, {type(value).__name__}; it must be a number or None")
+        raise ArgumentTypeError(
+            f"{what}: {shown(value)}, {type(value).__name__}; it must be a number or None"
+        )
     try:
         result = float(value)
     except OverflowError:
@@ -129,13 +131,24 @@ def score(value: object, what: str) -> float | None:
     return float(value) if isinstance(value, bool) else number(value, what)
 
 
+def mean(values: Sequence[float]) -> float:
+    """Return the exact mean, rounded once."""
+    if len(values) == 1:
+        return float(values[0])
+    from fractions import Fraction  # noqa: PLC0415  # not needed to import kofn
+
+    return float(sum(map(Fraction, values)) / len(values))
+
+
 def count(value: object, what: str, *, least: int = 0) -> int | None:
     """Return a whole number of at least `least`, or None."""
     value = plain(value)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ArgumentTypeError(f"{what}: {shown(value)}, {type(value).__name__}; it must be a whole number or None")
+        raise ArgumentTypeError(
+            f"{what}: {shown(value)}, {type(value).__name__}; it must be a whole number or None"
+        )
     if not least <= value < 2**63:
         raise outside(what, f"{shown(value)}; it must be a whole number from {least} to 2^63 - 1")
     return int(value)
@@ -152,7 +165,9 @@ def scalar(value: object, what: str) -> Scalar:
         return int(value)
     if isinstance(value, float):
         return number(value, what)
-    raise ArgumentTypeError(f"{what}: {shown(value)}, {type(value).__name__}; it must be text, a number, a bool or None")
+    raise ArgumentTypeError(
+        f"{what}: {shown(value)}, {type(value).__name__}; it must be text, a number, a bool or None"
+    )
 
 
 def document(value: object, what: str) -> Any:

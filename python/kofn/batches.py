@@ -63,7 +63,9 @@ class GradeBatch:
             raise IndexError(f"rollout {at} of {rows}")
         at %= rows
         passed, required, layout = self._flags
-        start, end = (at * layout, (at + 1) * layout) if isinstance(layout, int) else map(int, layout[at : at + 2])
+        start, end = (
+            (at * layout, (at + 1) * layout) if isinstance(layout, int) else map(int, layout[at : at + 2])
+        )
         first = 0 if len(required) < len(passed) else start
         positions = _core.failed_required(
             passed[start:end].tobytes(), required[first : first + end - start].tobytes()
@@ -119,7 +121,7 @@ def grade_batch(
     (array([False,  True]), array([1, 0], dtype=uint32), array([0]))
     """
     if on_ungradable not in {"raise", "indeterminate"}:
-        raise _values.outside("on_ungradable", f"{on_ungradable!r}; it is \"raise\" or \"indeterminate\"")
+        raise _values.outside("on_ungradable", f'{on_ungradable!r}; it is "raise" or "indeterminate"')
     keep = on_ungradable == "indeterminate"
     flags, needs = _flags(passed, "passed"), _flags(required, "required")
     if offsets is None:
@@ -127,7 +129,8 @@ def grade_batch(
     ends = _offsets(offsets)
     if flags.ndim != 1 or needs.ndim != 1:
         raise _values.outside(
-            "passed", f"it is {flags.ndim}-D and required {needs.ndim}-D: with offsets both must be 1-D, one entry a check"
+            "passed",
+            f"it is {flags.ndim}-D and required {needs.ndim}-D: with offsets both must be 1-D, one entry a check",
         )
     batch, arrays = _outputs(out, max(len(ends) - 1, 0), (flags, needs, ends))
     _core.grade_csr(flags, needs, ends, keep, arrays)
@@ -142,12 +145,14 @@ def _grade_rows(
 ) -> GradeBatch:
     if flags.ndim != 2:
         raise _values.outside(
-            "passed", f"it is {flags.ndim}-D: without offsets it must be 2-D, one row a rollout; with offsets 1-D"
+            "passed",
+            f"it is {flags.ndim}-D: without offsets it must be 2-D, one row a rollout; with offsets 1-D",
         )
     rows, columns = flags.shape
     if needs.shape not in {(columns,), (rows, columns)}:
         raise _values.outside(
-            "required", f"it has shape {needs.shape} beside passed {flags.shape}; it must be {(columns,)} or {(rows, columns)}"
+            "required",
+            f"it has shape {needs.shape} beside passed {flags.shape}; it must be {(columns,)} or {(rows, columns)}",
         )
     flags, needs = flags.reshape(-1), needs.reshape(-1)
     batch, arrays = _outputs(out, rows, (flags, needs, columns))
@@ -163,19 +168,24 @@ def _flags(values: ArrayLike, what: str) -> NDArray[np.uint8]:
     import numpy as np  # noqa: PLC0415
 
     if isinstance(values, np.ma.MaskedArray):
-        raise ArgumentTypeError(f"{what} is a masked array; a check passed or not: fill it, or leave the checks out")
+        raise ArgumentTypeError(
+            f"{what} is a masked array; a check passed or not: fill it, or leave the checks out"
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:
         raise _values.outside(
-            what, f"this is no rectangular array ({error}); give rollouts of different length as 1-D arrays with offsets"
+            what,
+            f"this is no rectangular array ({error}); give rollouts of different length as 1-D arrays with offsets",
         ) from None
     if array.dtype in {np.dtype(np.bool_), np.dtype(np.uint8)}:
         return np.ascontiguousarray(array).reshape(array.shape).view(np.uint8)
     if array.dtype.kind in "iuf":
         wrong = np.flatnonzero((array != 0) & (array != 1))  # NaN is neither
         if wrong.size:
-            raise _values.outside(what, f"entry {_at(wrong[0], array)} is {array.flat[wrong[0]]}; a check is 0 or 1")
+            raise _values.outside(
+                what, f"entry {_at(wrong[0], array)} is {array.flat[wrong[0]]}; a check is 0 or 1"
+            )
         return array.astype(np.uint8, order="C")
     if array.dtype.kind == "O":
         flags = [_values.truth(value, f"{what}[{_at(i, array)}]") for i, value in enumerate(array.flat)]
@@ -195,7 +205,9 @@ def _offsets(values: ArrayLike) -> NDArray[Any]:
 
     array = np.asarray(values)
     if array.ndim != 1:
-        raise _values.outside("offsets", f"the array is {array.ndim}-D; it must be 1-D, R + 1 entries for R rollouts")
+        raise _values.outside(
+            "offsets", f"the array is {array.ndim}-D; it must be 1-D, R + 1 entries for R rollouts"
+        )
     if array.size and array.dtype.kind not in "iu":
         raise ArgumentTypeError(f"offsets has dtype {array.dtype}; it must hold integers")
     native = array.dtype.newbyteorder("=")
@@ -229,9 +241,16 @@ def _outputs(
         array = arrays[name]
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != (rows,):
             found = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-            raise _values.outside("out", f"{name} is {found}; it must be an array of {np.dtype(dtype)} {(rows,)}")
+            raise _values.outside(
+                "out", f"{name} is {found}; it must be an array of {np.dtype(dtype)} {(rows,)}"
+            )
         if not (array.flags.c_contiguous and array.flags.writeable):
             raise _values.outside("out", f"{name} is not contiguous, or read-only; give a plain array")
     batch = GradeBatch(**arrays, _flags=graded)
-    views = (batch.passed.view(np.uint8), batch.reward, batch.n_failed_required, batch.indeterminate.view(np.uint8))
+    views = (
+        batch.passed.view(np.uint8),
+        batch.reward,
+        batch.n_failed_required,
+        batch.indeterminate.view(np.uint8),
+    )
     return batch, views

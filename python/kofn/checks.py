@@ -218,11 +218,15 @@ def check_list(checks: object, what: str) -> tuple[Check, ...]:
     """Return an iterable of checks as a tuple, or say what else it holds."""
     hint = "make checks with required(label, passed) or optional(label, passed)"
     if isinstance(checks, (str, bytes, Mapping, Check)) or not isinstance(checks, Iterable):
-        raise ArgumentTypeError(f"{what}: {_values.shown(checks)}, {type(checks).__name__}; it must be a list of checks: {hint}")
+        raise ArgumentTypeError(
+            f"{what}: {_values.shown(checks)}, {type(checks).__name__}; it must be a list of checks: {hint}"
+        )
     listed = tuple(checks)
     for at, check in enumerate(listed):
         if not isinstance(check, Check):
-            raise ArgumentTypeError(f"{what}[{at}] is {_values.shown(check)}, {type(check).__name__}, not a Check; {hint}")
+            raise ArgumentTypeError(
+                f"{what}[{at}] is {_values.shown(check)}, {type(check).__name__}, not a Check; {hint}"
+            )
     return listed
 
 
@@ -232,6 +236,6 @@ def refuse_duplicates(checks: tuple[Check, ...]) -> None:
     for at, check in enumerate(checks):
         first = seen.setdefault(check.label, at)
         if first != at:
-            raise GradingError(f"checks {first} and {at} have the same label {check.label!r}; give each check its own")
-
-
+            raise GradingError(
+                f"checks {first} and {at} have the same label {check.label!r}; give each check its own"
+            )

@@ -67,14 +67,18 @@ def curve(report: Report, label: str, k: Sequence[int] | None) -> Curve:
 
     label = canonical(label)
     if label in {"best_of_k", "worst_of_k"}:
-        raise _refused(label, 'a report does not keep the scores; ask the run: run.report(["best_of_k"], k=[1, 2, 4])')
+        raise _refused(
+            label, 'a report does not keep the scores; ask the run: run.report(["best_of_k"], k=[1, 2, 4])'
+        )
     if label not in {"pass@k", "pass^k"}:
         raise ArgumentError(f'label: there is a curve for "pass@k" and "pass^k", not for {label!r}')
     tasks = report.per_task
     if (tasks.successes == ABSENT).any():
         raise _refused(label, "the report holds no successes, because no policy was chosen")
     if (tasks.n == ABSENT).any():
-        raise _refused(label, 'how many rollouts were requested is unknown; report with denominator="recorded"')
+        raise _refused(
+            label, 'how many rollouts were requested is unknown; report with denominator="recorded"'
+        )
     used = tasks.n >= 1
     if not used.any():
         raise _refused(label, "no task has a rollout to count")

@@ -21,14 +21,26 @@ from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, NO_DIAGNOSIS, SCORES, 
 Source = str | bytes | bytearray | Mapping[str, Any] | os.PathLike[str]
 Parts = tuple[Context, Body, str | None, dict[str | None, Body]]
 
-_HEAD = ("schema", "run", "policy", "denominator", "requested_from", "notes", "provenance", "by", "groups", "untagged")
+_HEAD = (
+    "schema",
+    "run",
+    "policy",
+    "denominator",
+    "requested_from",
+    "notes",
+    "provenance",
+    "by",
+    "groups",
+    "untagged",
+)
 _BODY = ("counts", "statistics", "omitted", "tasks")
 _TASK = {"task", "diagnosis", "scores", "statistics", *COUNTS}
 _SPACE = re.compile(r"[ \t\r\n]*")
 # Escapes as a JSON reader meets them: a pair, a half, any other.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
-    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.", re.DOTALL
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\.",
+    re.DOTALL,
 )
 _NAN = math.nan
 
@@ -44,7 +56,9 @@ def decode(source: Source) -> Parts:
 def _parts(document: Mapping[str, Any]) -> Parts:
     schema = document.get("schema")
     if schema != SCHEMA:
-        _refuse(f"its schema is {schema!r}, this version reads {SCHEMA!r}" if schema else 'it has no "schema"')
+        _refuse(
+            f"its schema is {schema!r}, this version reads {SCHEMA!r}" if schema else 'it has no "schema"'
+        )
     policy = _typed(document, "policy", dict)
     if policy is not None and not isinstance(policy.get("id"), str):
         _refuse('"policy" has no "id"')
@@ -53,7 +67,8 @@ def _parts(document: Mapping[str, Any]) -> Parts:
     if not all(isinstance(name, str) for name in sources) or not isinstance(run.get("id"), str | None):
         _refuse("run.id and run.sources must be text")
     context = Context(
-        run={"id": None, "sources": sources} | {key: value for key, value in run.items() if value is not None},
+        run={"id": None, "sources": sources}
+        | {key: value for key, value in run.items() if value is not None},
         policy=None if policy is None else PolicyRecord(policy),
         denominator=_needed(document, "denominator", str),
         requested_from=_needed(document, "requested_from", str),
@@ -78,7 +93,9 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
         where = f"{at}statistics[{label!r}]"
         if not isinstance(figure, Mapping):
             _refuse(f"{where} is not an object")
-        figures[label] = Figure(_number(figure.get("value"), f"{where}.value"), _whole(figure.get("n_tasks"), where))
+        figures[label] = Figure(
+            _number(figure.get("value"), f"{where}.value"), _whole(figure.get("n_tasks"), where)
+        )
         if extra := {key: value for key, value in figure.items() if key not in {"value", "n_tasks"}}:
             figure_extras[label] = extra
     omitted = _typed(part, "omitted", dict, at) or {}
@@ -180,7 +197,9 @@ def _code(value: Any, where: str) -> int:
 def _typed(part: Mapping[str, Any], key: str, kind: type, at: str = "") -> Any:
     value = part.get(key)
     if value is not None and not isinstance(value, kind):
-        _refuse(f"{at}{key} is not {'an object' if kind is dict else 'an array' if kind is list else 'a text'}")
+        _refuse(
+            f"{at}{key} is not {'an object' if kind is dict else 'an array' if kind is list else 'a text'}"
+        )
     return value
 
 
@@ -234,7 +253,9 @@ def _read(source: Source) -> str:
         except UnicodeDecodeError as error:
             _refuse(f"byte {error.start} is not UTF-8")
     if not isinstance(source, str):
-        raise EncodingError(f"a report is read from JSON text, a dict or a pathlib.Path, not {type(source).__name__}")
+        raise EncodingError(
+            f"a report is read from JSON text, a dict or a pathlib.Path, not {type(source).__name__}"
+        )
     if not source.lstrip().startswith("{"):
         _refuse("the text is no JSON object (to read a file, give a pathlib.Path)")
     if _lone_surrogate(source):

@@ -82,7 +82,11 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
         rows = []
         for i, task in enumerate(ids):
             row = [f'"task": {_text(task)}']
-            row += [f'"{name}": {column[i]}' for name, column in zip(COUNTS, counts, strict=True) if column[i] != ABSENT]
+            row += [
+                f'"{name}": {column[i]}'
+                for name, column in zip(COUNTS, counts, strict=True)
+                if column[i] != ABSENT
+            ]
             if codes[i] < len(DIAGNOSES):
                 row.append(f'"diagnosis": "{DIAGNOSES[codes[i]]}"')
             found = [f'"scored": {scored[i]}']

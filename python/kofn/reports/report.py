@@ -286,7 +286,9 @@ class Report(Mapping[str, Figure]):
         return self.render("table")
 
     def __repr__(self) -> str:
-        figures = ", ".join(f"{label}={figure.value:.4g}" for label, figure in list(self.body.figures.items())[:4])
+        figures = ", ".join(
+            f"{label}={figure.value:.4g}" for label, figure in list(self.body.figures.items())[:4]
+        )
         more = ", ..." if len(self) > 4 else ""
         return f"<Report: {len(self.per_task)} tasks; {figures or 'no figures'}{more}>"
 

@@ -71,7 +71,18 @@ class PerTask:
     ['task', 'recorded', 'scored', 'pass@1']
     """
 
-    __slots__ = ("_extras", "_positions", "best", "codes", "mean", "n", "recorded", "requested", "scored", "spread")
+    __slots__ = (
+        "_extras",
+        "_positions",
+        "best",
+        "codes",
+        "mean",
+        "n",
+        "recorded",
+        "requested",
+        "scored",
+        "spread",
+    )
     __slots__ += ("statistics", "successes", "task", "worst")
 
     def __init__(
@@ -94,7 +105,9 @@ class PerTask:
         size = len(task)
 
         def counts(column: Ints | None, absent: int = ABSENT) -> Ints:
-            return np.full(size, absent, np.int64) if column is None else np.ascontiguousarray(column, np.int64)
+            return (
+                np.full(size, absent, np.int64) if column is None else np.ascontiguousarray(column, np.int64)
+            )
 
         def floats(column: Floats | None) -> Floats:
             return np.full(size, np.nan) if column is None else np.ascontiguousarray(column, np.float64)
@@ -104,7 +117,9 @@ class PerTask:
         self.requested = counts(requested)
         self.recorded = counts(recorded)
         self.successes = counts(successes)
-        self.codes = np.full(size, NO_DIAGNOSIS, np.uint8) if diagnosis is None else np.asarray(diagnosis, np.uint8)
+        self.codes = (
+            np.full(size, NO_DIAGNOSIS, np.uint8) if diagnosis is None else np.asarray(diagnosis, np.uint8)
+        )
         self.scored = counts(scored, 0)
         self.mean, self.best, self.worst, self.spread = map(floats, (mean, best, worst, spread))
         self.statistics = {label: floats(column) for label, column in (statistics or {}).items()}
@@ -207,6 +222,8 @@ class PerTask:
             worst=score(self.worst),
             spread=score(self.spread),
             statistics={
-                label: value for label, column in self.statistics.items() if (value := score(column)) is not None
+                label: value
+                for label, column in self.statistics.items()
+                if (value := score(column)) is not None
             },
         )
