@@ -52,10 +52,14 @@ def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
             found.add(status.UNDECIDED)
         elif strict and figure.interval is not None and figure.interval[0] < gate.least <= figure.interval[1]:
             low, high = figure.interval
-            status.say(f"gate {gate.text} could not be decided: the interval {low!r} .. {high!r} straddles it")
+            status.say(
+                f"gate {gate.text} could not be decided: the interval {low!r} .. {high!r} straddles it"
+            )
             found.add(status.UNDECIDED)
         elif figure.value < gate.least:
-            status.say(f"gate {gate.text} fell short: {gate.label} is {figure.value!r} over {figure.n_tasks} tasks")
+            status.say(
+                f"gate {gate.text} fell short: {gate.label} is {figure.value!r} over {figure.n_tasks} tasks"
+            )
             found.add(status.FELL_SHORT)
     if strict and gates and all(figure.interval is None for figure in report.values()):
         status.say("--strict: these figures carry no intervals, so the gates compare values alone")

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def text(rows: Sequence[Row], names: Sequence[str], form: str, style: Style, heads: Mapping[str, str]) -> Iterator[str]:
+def text(
+    rows: Sequence[Row], names: Sequence[str], form: str, style: Style, heads: Mapping[str, str]
+) -> Iterator[str]:
     """Yield the rows in a form; None is an empty cell, "-" on a screen, and absent in JSON."""
     if form == "json":
         yield "["
@@ -33,12 +35,17 @@ def text(rows: Sequence[Row], names: Sequence[str], form: str, style: Style, hea
         writer.writerows([_csv(row[name]) for name in names] for row in rows)
         yield out.getvalue()
     else:
-        yield "\n".join(grid.lay_out([_column(rows, name, heads.get(name, name)) for name in names], style)) + "\n"
+        yield (
+            "\n".join(grid.lay_out([_column(rows, name, heads.get(name, name)) for name in names], style))
+            + "\n"
+        )
 
 
 def _column(rows: Sequence[Row], name: str, head: str) -> Column:
     values = [row[name] for row in rows]
-    right = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+    right = all(
+        value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values
+    )
     return Column(head, list(map(_shown, values)), right=right)
 
 

@@ -44,7 +44,9 @@ def _to_screen(pieces: Iterable[str]) -> None:
         for piece in pieces:
             # Lines that carry our own colours are made of shown text already.
             lines = piece.split("\n")
-            stream.write("\n".join(line if "\x1b[0m" in line and shown.color else shown.show(line) for line in lines))
+            stream.write(
+                "\n".join(line if "\x1b[0m" in line and shown.color else shown.show(line) for line in lines)
+            )
     else:
         stream.flush()
         for piece in pieces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kofn._core import __version__
 
@@ -26,79 +26,113 @@ kofn ("k of n") grades agent rollouts and reports how good, how reliable and how
   kofn grade checks.json                    grade one list of checks
 """
 _STATUSES = """\
-exit status: 0 done; 1 a gate fell short; 2 bad input or usage; 3 a gate could not be decided; 4 an internal error
+exit status
+  0 done                           1 a gate fell short
+  2 bad input or usage             3 a gate could not be decided
+  4 an internal error
 """
 _REPORT = """\
-Report a run: one figure a statistic, with the counts it rests on. What was not recorded is left out with a reason and
-never counted as 0.
+Report a run: one figure a statistic, with the counts it rests on. What was not
+recorded is left out with a reason, and never counted as 0.
 
 what a figure means
-  pass@k         chance that at least one of k rollouts of a task passes (can it solve the task?)
-  pass^k         chance that all of k rollouts of a task pass (can it be relied on?)
-  pass_rate      passed / n         learnability   4 p (1 - p): highest for tasks passed half the time
-  coverage       rollouts that could be decided / requested
-  mean_score     mean score         best_of_k, worst_of_k   expected best, worst score of k rollouts
-  mean_duration, mean_total_tokens  per rollout that recorded them
-  metric_mean:S, metric_variance:S, agreement:S   of one recorded series S (metric, subject/metric, ...)
-Each is computed per task and then averaged over the tasks that produced it; the report says over how many.
+  pass@k        chance that at least one of k rollouts of a task passes:
+                can it solve the task?
+  pass^k        chance that all of k rollouts of a task pass:
+                can it be relied on?
+  pass_rate     passed / n
+  learnability  4 p (1 - p), p = passed / n: highest where half pass
+  coverage      rollouts that could be decided / requested
+  mean_score    mean of the rollouts' scores
+  best_of_k, worst_of_k             expected best, worst score of k rollouts
+  mean_duration, mean_total_tokens  over the rollouts that recorded them
+  metric_mean:S, metric_variance:S, agreement:S
+                of one recorded series S: metric, subject/metric or
+                verifier/subject/metric
+Each is computed per task, then averaged over the tasks that produced it; the
+report says over how many.
 """
 _REPORT_EXAMPLES = """\
 examples
   kofn report run.jsonl
   kofn report run.jsonl --statistic pass@k --statistic pass^k --k 1,2,4
   kofn report shard-*.jsonl.gz --by suite --per-task --format markdown
-  kofn report scores.jsonl --threshold 0.8 --format json --output night.report.json
-  kofn report run.jsonl --fail-under pass^5=0.6 --fail-under coverage=0.95    (a CI gate)
+  kofn report scores.jsonl --threshold 0.8 --format json --output r.json
   generate | kofn report - --requested 5
+  kofn report run.jsonl --fail-under pass^5=0.6 --fail-under coverage=0.95
+
+"""
+_GRADE = """\
+Grade a list of checks, or an object with `checks` and perhaps `toolCalls` and
+`toolErrors`, and print its result.json: passed = every required check passed;
+reward = checks passed / checks recorded, required and optional alike.
+"""
+_GRADE_EXAMPLES = """\
+examples
+  kofn grade checks.json --gate
+  echo '[{"label": "total", "required": true, "passed": true}]' | kofn grade -
+
+"""
+_ROLLOUTS = """\
+List rollouts: what the policy says, what the registry says (Passed, Failed,
+Unscorable), score, failed required checks, tool calls and errors, and why a
+rollout broke.
+"""
+_ROLLOUTS_EXAMPLES = """\
+examples
+  kofn rollouts run.jsonl --task sum-1000
+  kofn rollouts run.jsonl --outcome fail --format csv
+  kofn rollouts run.jsonl --missing
+
+"""
+_CHECKS = """\
+Show, per check label, how often it ran, how often it passed, and how often it
+blocked: was the only failed required check of its rollout.
+"""
+_CHECKS_EXAMPLES = """\
+examples
+  kofn checks run.jsonl
+  kofn checks run.jsonl --format json
 
 """
 
 
 def build() -> argparse.ArgumentParser:
     """Return the parser of the whole program."""
-    top = _make(_Parser, prog="kofn", description=_TOP, epilog=_STATUSES)
+    layout: dict[str, Any] = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    top = _Parser(prog="kofn", description=_TOP, epilog=_STATUSES, **layout)
     top.add_argument("--version", action="version", version=f"kofn {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
-    _report(_make(commands.add_parser, name="report", help="figures of a run", description=_REPORT,
-                  epilog=_REPORT_EXAMPLES + _STATUSES))  # fmt: skip
-    _grade(_make(
-        commands.add_parser, name="grade", help="grade one list of checks",
-        description="Grade a list of checks, or an object with `checks` and perhaps `toolCalls` and `toolErrors`, and "
-        "print its\nresult.json: passed = every required check passed; reward = checks passed / checks recorded.",
-        epilog="examples\n  kofn grade checks.json --gate\n  echo '[{\"label\": \"total\", \"required\": true, "
-        "\"passed\": true}]' | kofn grade -\n\n" + _STATUSES,
-    ))  # fmt: skip
-    _rollouts(_make(
-        commands.add_parser, name="rollouts", help="rollouts one by one",
-        description="List rollouts: what the policy says, what the registry says (Passed, Failed, Unscorable), score, "
-        "failed\nrequired checks, tool calls and errors, and why it broke.",
-        epilog="examples\n  kofn rollouts run.jsonl --outcome fail\n  kofn rollouts run.jsonl --missing\n\n" + _STATUSES,
-    ))  # fmt: skip
-    _checks(_make(
-        commands.add_parser, name="checks", help="how each check fared",
-        description="Show, per check label, how often it ran, passed, and blocked: was the only failed required check "
-        "of its rollout.",
-        epilog=_STATUSES,
-    ))  # fmt: skip
+    for name, fill, summary, description, examples in (
+        ("report", _report, "figures of a run", _REPORT, _REPORT_EXAMPLES),
+        ("grade", _grade, "grade one list of checks", _GRADE, _GRADE_EXAMPLES),
+        ("rollouts", _rollouts, "rollouts one by one", _ROLLOUTS, _ROLLOUTS_EXAMPLES),
+        ("checks", _checks, "how each check fared", _CHECKS, _CHECKS_EXAMPLES),
+    ):
+        fill(
+            commands.add_parser(
+                name, help=summary, description=description, epilog=examples + _STATUSES, **layout
+            )
+        )
     return top
-
-
-def _make(make, **options):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  (argparse's own factory types)
-    return make(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
 
 
 def _report(it: argparse.ArgumentParser) -> None:
     _reading(it)
     asked = it.add_argument_group("what to report")
     asked.add_argument("--statistic", action="append", metavar="L", help="a label; repeat for more (default: pass@1, pass@n, pass^n, mean score, duration, tokens)")  # fmt: skip
-    asked.add_argument("--k", type=_ks, metavar="1,2,4", help="values for the letter k in labels such as pass@k")
+    asked.add_argument(
+        "--k", type=_ks, metavar="1,2,4", help="values for the letter k in labels such as pass@k"
+    )
     _policy(asked)
     asked.add_argument("--denominator", choices=("requested", "recorded", "scorable"), default="requested", help="which rollouts n counts (default: requested; those without a record then count as not passed)")  # fmt: skip
     asked.add_argument("--on-short", choices=("raise", "omit"), default="raise", help="tasks with fewer than k rollouts: an error, or left out of that label")  # fmt: skip
     asked.add_argument("--by", metavar="TAG", help="a report for each value of this tag too")
     gates = it.add_argument_group("gates")
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
-    gates.add_argument("--strict", action="store_true", help="exit with 3 if a gated figure's interval straddles V")
+    gates.add_argument(
+        "--strict", action="store_true", help="exit with 3 if a gated figure's interval straddles V"
+    )
     _output(it, ("table", "json", "csv", "markdown", "html", "latex"))
     it.add_argument("--per-task", action="store_true", help="add a row for each task (JSON always has them)")
 
@@ -125,9 +159,13 @@ def _checks(it: argparse.ArgumentParser) -> None:
 
 
 def _reading(it: argparse.ArgumentParser) -> None:
-    it.add_argument("runs", nargs="+", metavar="RUN", help="files, directories or globs of one run; - is standard input")
+    it.add_argument(
+        "runs", nargs="+", metavar="RUN", help="files, directories or globs of one run; - is standard input"
+    )
     reading = it.add_argument_group("how to read it")
-    reading.add_argument("--input-format", metavar="NAME", help="the format of the input (default: recognised)")
+    reading.add_argument(
+        "--input-format", metavar="NAME", help="the format of the input (default: recognised)"
+    )
     reading.add_argument("--requested", type=_count, metavar="N", help="rollouts requested for each task")
     reading.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="bad lines: stop, or read on and count them")  # fmt: skip
     reading.add_argument("--on-duplicate", choices=("raise", "identical", "first", "last"), default="raise", help="the same rollout twice: stop, drop equal copies, keep the first or the last")  # fmt: skip
@@ -136,12 +174,18 @@ def _reading(it: argparse.ArgumentParser) -> None:
 
 def _policy(it: argparse._ArgumentGroup) -> None:
     it.add_argument("--policy", metavar="ID", help="verifier_verdict.v1 (default), or score_threshold.v1")
-    it.add_argument("--threshold", type=_number, metavar="X", help="a score that passes; means score_threshold.v1")
+    it.add_argument(
+        "--threshold", type=_number, metavar="X", help="a score that passes; means score_threshold.v1"
+    )
 
 
 def _output(it: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    it.add_argument("--format", choices=formats, default="table", help="the form of the output (default: table)")
-    it.add_argument("--output", metavar="FILE", help="write there, all or nothing, instead of standard output")
+    it.add_argument(
+        "--format", choices=formats, default="table", help="the form of the output (default: table)"
+    )
+    it.add_argument(
+        "--output", metavar="FILE", help="write there, all or nothing, instead of standard output"
+    )
 
 
 def _ks(text: str) -> list[int]:

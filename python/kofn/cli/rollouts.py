@@ -11,9 +11,16 @@ if TYPE_CHECKING:
 
     from kofn.runs import Rollout
 
-_NAMES = ("task", "rollout", "status", "success", "registry", "score", "failed_required")
-_NAMES += ("tool_calls", "tool_errors", "error")
-_HEADS = {"rollout": "#", "failed_required": "failed required", "tool_calls": "tools", "tool_errors": "tool errors"}
+_NAMES = (
+    *("task", "rollout", "status", "success", "registry", "score", "failed_required"),
+    *("tool_calls", "tool_errors", "error"),
+)
+_HEADS = {
+    "rollout": "#",
+    "failed_required": "failed required",
+    "tool_calls": "tools",
+    "tool_errors": "tool errors",
+}
 # Columns that say nothing when no rollout has them; a screen has better use for the room.
 _OPTIONAL = {"tool_calls", "tool_errors", "error"}
 
@@ -31,7 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         empty = "no rollout is missing"
     else:
         rows = [_row(rollout) for rollout in found.rollouts(task=arguments.task, outcome=arguments.outcome)]
-        dropped = {name for name in _OPTIONAL if arguments.format == "table" and all(row[name] is None for row in rows)}
+        dropped = {
+            name
+            for name in _OPTIONAL
+            if arguments.format == "table" and all(row[name] is None for row in rows)
+        }
         names = [name for name in _NAMES if name not in dropped]
         empty = "no rollout matches"
     if not rows:

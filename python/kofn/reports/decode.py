@@ -7,8 +7,8 @@ import math
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from kofn.errors import EncodingError, SourceError
 from kofn.reports.encode import SCHEMA
 from kofn.reports.figure import Figure
 from kofn.reports.report import Body, Context, PolicyRecord
+from kofn.reports.scan import Parser, refuse
 from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, NO_DIAGNOSIS, SCORES, PerTask
 
 Source = str | bytes | bytearray | Mapping[str, Any] | os.PathLike[str]
@@ -35,7 +36,6 @@ _HEAD = (
 )
 _BODY = ("counts", "statistics", "omitted", "tasks")
 _TASK = {"task", "diagnosis", "scores", "statistics", *COUNTS}
-_SPACE = re.compile(r"[ \t\r\n]*")
 # Escapes as a JSON reader meets them: a pair, a half, any other.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -50,22 +50,20 @@ def decode(source: Source) -> Parts:
     try:
         return _parts(_document(_read(source)))
     except RecursionError:
-        _refuse("it is nested too deeply")
+        refuse("it is nested too deeply")
 
 
 def _parts(document: Mapping[str, Any]) -> Parts:
     schema = document.get("schema")
     if schema != SCHEMA:
-        _refuse(
-            f"its schema is {schema!r}, this version reads {SCHEMA!r}" if schema else 'it has no "schema"'
-        )
+        refuse(f"its schema is {schema!r}, this version reads {SCHEMA!r}" if schema else 'it has no "schema"')
     policy = _typed(document, "policy", dict)
     if policy is not None and not isinstance(policy.get("id"), str):
-        _refuse('"policy" has no "id"')
+        refuse('"policy" has no "id"')
     run = _typed(document, "run", dict) or {}
     sources = _typed(run, "sources", list, "run.") or []
     if not all(isinstance(name, str) for name in sources) or not isinstance(run.get("id"), str | None):
-        _refuse("run.id and run.sources must be text")
+        refuse("run.id and run.sources must be text")
     context = Context(
         run={"id": None, "sources": sources}
         | {key: value for key, value in run.items() if value is not None},
@@ -77,13 +75,13 @@ def _parts(document: Mapping[str, Any]) -> Parts:
     groups: dict[str | None, Body] = {}
     for value, group in (_typed(document, "groups", dict) or {}).items():
         if not isinstance(group, Mapping):
-            _refuse(f"groups[{value!r}] is not an object")
+            refuse(f"groups[{value!r}] is not an object")
         groups[value] = _body(group, f"groups[{value!r}].")
     if (untagged := _typed(document, "untagged", dict)) is not None:
         groups[None] = _body(untagged, "untagged.")
     by = _typed(document, "by", str)
     if groups and by is None:
-        _refuse('"groups" stand without "by", the tag they belong to')
+        refuse('"groups" stand without "by", the tag they belong to')
     return context, _body(document, "", known=_HEAD), by, groups
 
 
@@ -92,7 +90,7 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
     for label, figure in _needed(part, "statistics", dict, at).items():
         where = f"{at}statistics[{label!r}]"
         if not isinstance(figure, Mapping):
-            _refuse(f"{where} is not an object")
+            refuse(f"{where} is not an object")
         figures[label] = Figure(
             _number(figure.get("value"), f"{where}.value"), _whole(figure.get("n_tasks"), where)
         )
@@ -101,10 +99,10 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
     omitted = _typed(part, "omitted", dict, at) or {}
     notes = _typed(part, "notes", list) or [] if known else []
     if not all(isinstance(text, str) for text in (*omitted.values(), *notes)):
-        _refuse(f"{at}omitted and {at}notes must hold text")
+        refuse(f"{at}omitted and {at}notes must hold text")
     tasks = part.get("tasks")
     if not isinstance(tasks, PerTask):
-        _refuse(f"{at}tasks is missing" if tasks is None else f"{at}tasks is not an array")
+        refuse(f"{at}tasks is missing" if tasks is None else f"{at}tasks is not an array")
     return Body(
         counts=_counts(_needed(part, "counts", dict, at), f"{at}counts"),
         figures=figures,
@@ -117,7 +115,7 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
 
 
 def _counts(counts: dict[str, Any], at: str) -> dict[str, Any]:
-    known = {}
+    known: dict[str, Any] = {}
     for name, value in counts.items():
         if isinstance(value, dict):
             known[name] = _counts(value, f"{at}.{name}")
@@ -140,13 +138,13 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
     for i, task in enumerate(tasks):
         where = f"{at}tasks[{i}]"
         if not isinstance(task, Mapping):
-            _refuse(f"{where} is not an object")
+            refuse(f"{where} is not an object")
         ids.append(_id(task.get("task"), where))
         for name in COUNTS:
             value = task.get(name)
             counts[name].append(ABSENT if value is None else _whole(value, f"{where}.{name}"))
         if 0 <= counts["n"][-1] < counts["successes"][-1]:
-            _refuse(f"{where} has more successes than rollouts")
+            refuse(f"{where} has more successes than rollouts")
         codes.append(_code(task.get("diagnosis"), where))
         found = _typed(task, "scores", dict, f"{where}.") or {}
         counts["scored"].append(_whole(found.get("scored", 0), f"{where}.scores.scored"))
@@ -164,7 +162,7 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
         if any(extra.values()):
             extras[i] = extra
     if len(set(ids)) < len(ids):
-        _refuse(f"{at}tasks names a task twice")
+        refuse(f"{at}tasks names a task twice")
     for column in statistics.values():
         column.extend([_NAN] * (len(ids) - len(column)))
     return PerTask(
@@ -172,14 +170,18 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
         diagnosis=np.frombuffer(codes, np.uint8) if codes else np.empty(0, np.uint8),
         statistics={label: np.array(column, np.float64) for label, column in statistics.items()},
         extras=extras,
-        **{name: np.array(column, np.int64) for name, column in counts.items()},
-        **{name: np.array(column, np.float64) for name, column in scores.items()},
+        **_arrays(counts, np.int64),
+        **_arrays(scores, np.float64),
     )
+
+
+def _arrays(columns: Mapping[str, array[Any]], kind: type) -> dict[str, Any]:
+    return {name: np.array(column, kind) for name, column in columns.items()}
 
 
 def _id(value: Any, where: str) -> str:
     if not isinstance(value, str) or not value:
-        _refuse(f"{where}.task is not a text")
+        refuse(f"{where}.task is not a text")
     return value
 
 
@@ -187,7 +189,7 @@ def _code(value: Any, where: str) -> int:
     if value is None:
         return NO_DIAGNOSIS
     if value not in DIAGNOSES:
-        _refuse(f"{where}.diagnosis is {value!r}, not one of {', '.join(DIAGNOSES)}")
+        refuse(f"{where}.diagnosis is {value!r}, not one of {', '.join(DIAGNOSES)}")
     return DIAGNOSES.index(value)
 
 
@@ -197,7 +199,7 @@ def _code(value: Any, where: str) -> int:
 def _typed(part: Mapping[str, Any], key: str, kind: type, at: str = "") -> Any:
     value = part.get(key)
     if value is not None and not isinstance(value, kind):
-        _refuse(
+        refuse(
             f"{at}{key} is not {'an object' if kind is dict else 'an array' if kind is list else 'a text'}"
         )
     return value
@@ -206,7 +208,7 @@ def _typed(part: Mapping[str, Any], key: str, kind: type, at: str = "") -> Any:
 def _needed(part: Mapping[str, Any], key: str, kind: type, at: str = "") -> Any:
     value = _typed(part, key, kind, at)
     if value is None:
-        _refuse(f"{at}{key} is missing")
+        refuse(f"{at}{key} is missing")
     return value
 
 
@@ -216,18 +218,14 @@ def _number(value: Any, where: str) -> float:
     except (TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        _refuse(f"{where} is not a finite number")
+        refuse(f"{where} is not a finite number")
     return number
 
 
 def _whole(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        _refuse(f"{where} is not a whole number from 0")
+        refuse(f"{where} is not a whole number from 0")
     return value
-
-
-def _refuse(problem: str) -> NoReturn:
-    raise EncodingError(f"not a kofn report: {problem}")
 
 
 # -- text
@@ -238,7 +236,7 @@ def _read(source: Source) -> str:
         try:
             return json.dumps(source)
         except (TypeError, ValueError) as error:
-            _refuse(str(error))
+            refuse(str(error))
     if isinstance(source, os.PathLike):
         try:
             with open(source, "rb") as file:  # noqa: PTH123  (any os.PathLike)
@@ -251,15 +249,15 @@ def _read(source: Source) -> str:
         try:
             return source.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            _refuse(f"byte {error.start} is not UTF-8")
+            refuse(f"byte {error.start} is not UTF-8")
     if not isinstance(source, str):
         raise EncodingError(
             f"a report is read from JSON text, a dict or a pathlib.Path, not {type(source).__name__}"
         )
     if not source.lstrip().startswith("{"):
-        _refuse("the text is no JSON object (to read a file, give a pathlib.Path)")
+        refuse("the text is no JSON object (to read a file, give a pathlib.Path)")
     if _lone_surrogate(source):
-        _refuse("it holds half of a surrogate pair, which is no character")
+        refuse("it holds half of a surrogate pair, which is no character")
     return source
 
 
@@ -274,102 +272,16 @@ def _lone_surrogate(text: str) -> bool:
     return any(match[0].startswith("\\u") and len(match[0]) == 6 for match in _ESCAPE.finditer(text))
 
 
-def _constant(token: str) -> NoReturn:
-    _refuse(f"it holds {token}, which is not JSON")
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        _refuse(f"it holds {text}, which no float can hold")
-    return value
-
-
 def _document(text: str) -> dict[str, Any]:
     """Parse the text; each `tasks` array of the report or of a group comes back as columns."""
     try:
-        document, end = _Parser(text).section(_SPACE.match(text, 0).end(), "")  # type: ignore[union-attr]
-        if _SPACE.match(text, end).end() != len(text):  # type: ignore[union-attr]
-            raise json.JSONDecodeError("Extra data", text, end)
+        document, end = Parser(text, _columns).document()
+        if text[end:].strip(" \t\r\n"):
+            raise json.JSONDecodeError("Extra data", text, end)  # noqa: TRY301  (one place words all of them)
     except json.JSONDecodeError as error:
-        _refuse(f"{error.msg} at line {error.lineno}, column {error.colno}")
+        refuse(f"{error.msg} at line {error.lineno}, column {error.colno}")
     except EncodingError:
         raise
     except ValueError as error:  # a whole number of more digits than Python reads
-        _refuse(str(error).partition(";")[0])
+        refuse(str(error).partition(";")[0])
     return document
-
-
-class _Parser:
-    """The outer levels by hand, everything within by the standard decoder."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_float)
-
-    def space(self, at: int) -> int:
-        return _SPACE.match(self.text, at).end()  # type: ignore[union-attr]
-
-    def section(self, at: int, where: str) -> tuple[dict[str, Any], int]:
-        """Read a report or a group: an object whose `tasks` become columns and whose `groups` are sections."""
-        found: dict[str, Any] = {}
-        for key, start in (members := _Walk(self, at, "{", "}")):
-            if key in found:
-                _refuse(f"{where}{key} stands twice")
-            opener = self.text[start : start + 1]
-            if key == "tasks" and opener == "[":
-                elements = _Walk(self, start, "[", "]")
-                found[key] = _columns(elements.values(), where)
-                members.at = elements.at
-            elif key == "untagged" and opener == "{" and not where:
-                found[key], members.at = self.section(start, "untagged.")
-            elif key == "groups" and opener == "{" and not where:
-                found[key] = {}
-                for value, group in (groups := _Walk(self, start, "{", "}")):
-                    if self.text[group : group + 1] != "{":
-                        _refuse(f"groups[{value!r}] is not an object")
-                    found[key][value], groups.at = self.section(group, f"groups[{value!r}].")
-                members.at = groups.at
-            else:
-                found[key], members.at = self.decoder.raw_decode(self.text, start)
-        return found, members.at
-
-
-class _Walk:
-    """The members of one object or array; whoever iterates puts `at` behind each value it has read."""
-
-    def __init__(self, parser: _Parser, at: int, opener: str, closer: str) -> None:
-        self.parser, self.at, self.opener, self.closer = parser, at, opener, closer
-
-    def values(self) -> Iterator[Any]:
-        for _, start in self:
-            value, self.at = self.parser.decoder.raw_decode(self.parser.text, start)
-            yield value
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        text, space = self.parser.text, self.parser.space
-        if text[self.at : self.at + 1] != self.opener:
-            raise json.JSONDecodeError(f"Expecting '{self.opener}'", text, self.at)
-        at = space(self.at + 1)
-        if text[at : at + 1] == self.closer:
-            self.at = at + 1
-            return
-        while True:
-            key = ""
-            if self.opener == "{":
-                if text[at : at + 1] != '"':
-                    raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
-                key, at = self.parser.decoder.raw_decode(text, at)
-                at = space(at)
-                if text[at : at + 1] != ":":
-                    raise json.JSONDecodeError("Expecting ':' delimiter", text, at)
-                at = space(at + 1)
-            self.at = at
-            yield key, at
-            at = space(self.at)
-            if text[at : at + 1] == self.closer:
-                self.at = at + 1
-                return
-            if text[at : at + 1] != ",":
-                raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
-            at = space(at + 1)

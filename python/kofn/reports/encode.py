@@ -41,15 +41,18 @@ def pieces(report: Report) -> Iterator[str]:
         for value, group in report.groups.items():
             if value is not None:
                 yield f"{separator}\n {_text(value)}: {{"
-                yield from _section(group)
-                yield _members(group.body.extras, ",\n ") + "}"
+                yield from _group(group)
                 separator = ","
         yield "}"
-        if (group := report.groups.get(None)) is not None:
+        if (untagged := report.groups.get(None)) is not None:
             yield ',\n "untagged": {'
-            yield from _section(group)
-            yield _members(group.body.extras, ",\n ") + "}"
+            yield from _group(untagged)
     yield _members(body.extras, ",\n ") + "}"
+
+
+def _group(group: Report) -> Iterator[str]:
+    yield from _section(group)
+    yield _members(group.body.extras, ",\n ") + "}"
 
 
 def _section(report: Report) -> Iterator[str]:
@@ -90,12 +93,12 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
             if codes[i] < len(DIAGNOSES):
                 row.append(f'"diagnosis": "{DIAGNOSES[codes[i]]}"')
             found = [f'"scored": {scored[i]}']
-            found += [f'"{name}": {v!r}' for name, c in zip(SCORES, scores, strict=True) if (v := c[i]) == v]  # noqa: PLR0124
-            extra = tasks.extra(start + i)
-            row.append(f'"scores": {{{", ".join(found)}{_members(extra.get("scores", {}), ", ")}}}')
-            values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]  # noqa: PLR0124
+            found += [f'"{name}": {v!r}' for name, c in zip(SCORES, scores, strict=True) if (v := c[i]) == v]
+            unknown = tasks.unknown(start + i)
+            row.append(f'"scores": {{{", ".join(found)}{_members(unknown.get("scores", {}), ", ")}}}')
+            values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]
             row.append(f'"statistics": {{{", ".join(values)}}}')
-            rows.append(f"{{{', '.join(row)}{_members(extra.get('', {}), ', ')}}}")
+            rows.append(f"{{{', '.join(row)}{_members(unknown.get('', {}), ', ')}}}")
         yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)
 
 

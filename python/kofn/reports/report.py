@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -14,6 +13,7 @@ from kofn.reports.labels import ascii_label, canonical
 from kofn.reports.tasks import PerTask
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
 
     from kofn.reports.curve import Curve

@@ -71,20 +71,6 @@ class PerTask:
     ['task', 'recorded', 'scored', 'pass@1']
     """
 
-    __slots__ = (
-        "_extras",
-        "_positions",
-        "best",
-        "codes",
-        "mean",
-        "n",
-        "recorded",
-        "requested",
-        "scored",
-        "spread",
-    )
-    __slots__ += ("statistics", "successes", "task", "worst")
-
     def __init__(
         self,
         task: list[str],
@@ -126,8 +112,15 @@ class PerTask:
         # Keys this version does not know, by the task's position; they survive a round trip through JSON.
         self._extras = dict(extras or {})
         self._positions: dict[str, int] | None = None
-        columns = (self.n, self.requested, self.recorded, self.successes, self.codes, self.scored, self.mean)
-        columns += (self.best, self.worst, self.spread, *self.statistics.values())
+        columns: list[NDArray[Any]] = [
+            self.n,
+            self.requested,
+            self.recorded,
+            self.successes,
+            self.codes,
+            self.scored,
+        ]
+        columns += [self.mean, self.best, self.worst, self.spread, *self.statistics.values()]
         if any(column.shape != (size,) for column in columns):
             raise ValueError("the columns of a report's tasks must have one entry a task")
 
@@ -190,7 +183,7 @@ class PerTask:
         rest = sorted(set(self.statistics).difference(first))
         self.statistics = {label: self.statistics[label] for label in (*first, *rest)}
 
-    def extra(self, position: int) -> dict[str, Any]:
+    def unknown(self, position: int) -> dict[str, Any]:
         """Return the keys of the task at `position` that this version does not know."""
         return self._extras.get(position, {})
 

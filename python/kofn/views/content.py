@@ -28,8 +28,7 @@ _LINES = (
     ("evidence", ("scored", "indeterminate", "scorable")),
 )
 _NESTED = ("registry", "diagnosis")
-_GROUP_COUNTS = ("tasks", "requested", "recorded", "missing", "succeeded", "errored", "cancelled", "unfinished")
-_GROUP_COUNTS += ("scored", "indeterminate", "scorable", "successes")
+_GROUP_COUNTS = ("tasks", *(key for _, keys in _LINES for key in keys), "successes")
 
 
 @dataclass(slots=True)
@@ -73,7 +72,9 @@ def facts(report: Report) -> list[tuple[str, str]]:
         found.append(("successes", _successes(counts)))
     found += [(name, _joined(counts[name], counts[name])) for name in _NESTED if counts.get(name)]
     shown = {"tasks", "successes", *_NESTED, *(key for _, keys in _LINES for key in keys)}
-    if more := _joined(counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]):
+    if more := _joined(
+        counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]
+    ):
         found.append(("also", more))
     return found
 
@@ -90,7 +91,9 @@ def statistics(report: Report) -> list[Column]:
     found = [label, value, tasks]
     if any(figure.interval for figure in figures.values()):
         ends = [figure.interval for figure in figures.values()]
-        found.insert(2, Column("interval", [_interval(name, e) for name, e in zip(figures, ends, strict=True)]))
+        found.insert(
+            2, Column("interval", [_interval(name, e) for name, e in zip(figures, ends, strict=True)])
+        )
     return found
 
 
@@ -99,7 +102,11 @@ def omitted(report: Report) -> list[tuple[str, str]]:
     found = list(report.body.omitted.items())
     for value, group in report.groups.items():
         name = heading(report, value)
-        found += [(f"{label} ({name})", why) for label, why in group.body.omitted.items() if (label, why) not in found]
+        found += [
+            (f"{label} ({name})", why)
+            for label, why in group.body.omitted.items()
+            if (label, why) not in found
+        ]
     return found
 
 
@@ -139,7 +146,9 @@ def tasks(tasks: PerTask) -> list[Column]:
     if any(f"score_{name}" in available for name in SCORES):
         found.append(Column("scored", [numbers.whole(count) for count in tasks.scored.tolist()]))
         names = ("best", "worst", "spread") if "mean_score" in tasks.statistics else SCORES
-        found += [Column(name, [_cell(name, value) for value in getattr(tasks, name).tolist()]) for name in names]
+        found += [
+            Column(name, [_cell(name, value) for value in getattr(tasks, name).tolist()]) for name in names
+        ]
     return found
 
 
@@ -169,7 +178,9 @@ def _successes(counts: dict[str, Any]) -> str:
 
 
 def _joined(counts: dict[str, Any], keys: Iterable[str]) -> str:
-    return ", ".join(f"{numbers.whole(counts[key])} {key}" for key in keys if isinstance(counts.get(key), int))
+    return ", ".join(
+        f"{numbers.whole(counts[key])} {key}" for key in keys if isinstance(counts.get(key), int)
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -50,7 +50,9 @@ def _context(report: Report) -> Iterator[tuple[Any, ...]]:
 def _rows(group: str, report: Report, *, per_task: bool) -> Iterator[tuple[Any, ...]]:
     for name, value in report.body.counts.items():
         if isinstance(value, dict):
-            yield from ((group, "", "count", f"{name}.{part}", count, "", "") for part, count in value.items())
+            yield from (
+                (group, "", "count", f"{name}.{part}", count, "", "") for part, count in value.items()
+            )
         else:
             yield group, "", "count", name, value, "", ""
     for label, figure in report.body.figures.items():

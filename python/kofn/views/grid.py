@@ -23,7 +23,9 @@ def lay_out(grid: Sequence[Column], style: Style, *, indent: int = 0) -> list[st
     room = style.width - indent
     heads = [style.show(column.head) for column in grid]
     cells = [[style.show(cell) for cell in column.cells] for column in grid]
-    natural = [max(map(width_of, (head, *column)), default=0) for head, column in zip(heads, cells, strict=True)]
+    natural = [
+        max(map(width_of, (head, *column)), default=0) for head, column in zip(heads, cells, strict=True)
+    ]
     widths = _widths(natural, room)
     lines: list[str] = []
     for block in _blocks(widths, room):
@@ -66,7 +68,8 @@ def _block(block: list[tuple[str, list[str], int, bool]], style: Style, indent: 
     rule = gap.join(("─" if style.unicode else "-") * width for _, _, width, _ in block)
     lines = [margin + style.paint("strong", head.rstrip()), margin + style.paint("faint", rule)]
     shown = [
-        [pad(style.fit(cell, width), width, right=right) for cell in column] for _, column, width, right in block
+        [pad(style.fit(cell, width), width, right=right) for cell in column]
+        for _, column, width, right in block
     ]
     lines += [margin + gap.join(row).rstrip() for row in zip(*shown, strict=True)]
     return lines
@@ -85,4 +88,3 @@ def paragraphs(pairs: Sequence[tuple[str, str]], style: Style, *, indent: int = 
             left = pad(style.fit(name, width) if i == 0 else "", width)
             lines.append((" " * indent + style.paint("faint", left) + " " * GAP + line).rstrip())
     return lines
-

@@ -51,7 +51,9 @@ def render(report: Report, *, per_task: bool = False) -> str:
 
 def fragment(report: Report, *, per_task: bool = False) -> str:
     """Return the report as one `div`, as notebooks show it."""
-    parts = [f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>kofn report: {escape(content.title(report))}</h1>']
+    parts = [
+        f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>kofn report: {escape(content.title(report))}</h1>'
+    ]
     if report:
         parts.append(_table(content.statistics(report), "Statistics", _meters(report)))
     else:
@@ -71,19 +73,27 @@ def fragment(report: Report, *, per_task: bool = False) -> str:
 
 def _meters(report: Report) -> list[str]:
     return [
-        f'<meter min="0" max="1" value="{figure.value!r}" aria-hidden="true"></meter>' if numbers.is_share(label) else ""
+        f'<meter min="0" max="1" value="{figure.value!r}" aria-hidden="true"></meter>'
+        if numbers.is_share(label)
+        else ""
         for label, figure in report.body.figures.items()
     ]
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    return "<dl>\n" + "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs) + "\n</dl>"
+    return (
+        "<dl>\n"
+        + "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+        + "\n</dl>"
+    )
 
 
 def _table(grid: Sequence[content.Column], caption: str, drawn: Sequence[str] | None = None) -> str:
     """Return a table; its first column heads the rows, `drawn` is a last column of HTML."""
     kinds = [' class="number"' if column.right else "" for column in grid]
-    head = "".join(f'<th scope="col"{kind}>{escape(c.head)}</th>' for c, kind in zip(grid, kinds, strict=True))
+    head = "".join(
+        f'<th scope="col"{kind}>{escape(c.head)}</th>' for c, kind in zip(grid, kinds, strict=True)
+    )
     rows = []
     for i, (first, *rest) in enumerate(zip(*(column.cells for column in grid), strict=True)):
         cells = "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(rest, kinds[1:], strict=True))
@@ -92,6 +102,4 @@ def _table(grid: Sequence[content.Column], caption: str, drawn: Sequence[str] | 
     if drawn is not None:
         head += "<td></td>"
     body = "\n".join(rows)
-    return (
-        f"<table>\n<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
-    )
+    return f"<table>\n<caption>{caption}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"

@@ -13,33 +13,35 @@ if TYPE_CHECKING:
     from kofn.reports import Report
 
 _STYLE = Style()
-_ESCAPES = str.maketrans({
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "[": "{[}",  # after the end of a row these two would be read as its option
-    "*": "{*}",
-    **{char: "\\" + char for char in "{}#$%&_"},
-})
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "^": r"\textasciicircum{}",
+        "~": r"\textasciitilde{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "'": r"\textquotesingle{}",
+        "`": r"\textasciigrave{}",
+        "[": "{[}",  # after the end of a row these two would be read as its option
+        "*": "{*}",
+        **{char: "\\" + char for char in "{}#$%&_"},
+    }
+)
 
 
 def escape(text: str) -> str:
-    """Return text that LaTeX sets as it is.
+    r"""Return text that LaTeX sets as it is.
 
-    >>> escape("pass^5 & 100 %")
-    'pass\\\\textasciicircum{}5 \\\\& 100 \\\\%'
+    >>> print(escape("pass^5 & 100 %"))
+    pass\textasciicircum{}5 \& 100 \%
     """
     return _STYLE.show(text).translate(_ESCAPES).replace("--", "-{}-").replace("--", "-{}-")
 
 
 def render(report: Report, *, per_task: bool = False) -> str:
-    """Return LaTeX to \\input: a table of the figures with the denominators under it, groups and tasks after it."""
+    r"""Return LaTeX to \input: a table of the figures with the denominators under it, groups and tasks after it."""
     parts = ["% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,textcomp}"]
     # In the caption, so that no figure travels without its denominators.
     facts = [f"{escape(name)}: {escape(text)}" for name, text in content.facts(report)]

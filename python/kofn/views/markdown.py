@@ -40,7 +40,10 @@ def render(report: Report, *, per_task: bool = False) -> str:
     if per_task:
         parts += ["### Tasks", _table(content.tasks(report.per_task))]
     if omitted := content.omitted(report):
-        parts += ["### Omitted", "\n".join(f"- **{escape(label)}**: {escape(reason)}" for label, reason in omitted)]
+        parts += [
+            "### Omitted",
+            "\n".join(f"- **{escape(label)}**: {escape(reason)}" for label, reason in omitted),
+        ]
     if report.notes:
         parts += ["### Notes", "\n".join(f"- {escape(note)}" for note in report.notes)]
     return "\n\n".join(parts) + "\n"

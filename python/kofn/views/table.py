@@ -17,7 +17,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 def render(report: Report, *, per_task: bool = False, style: Style | None = None) -> str:
     """Return the report as a table for a screen, ending in a newline."""
     style = style or Style.plain()
-    lines = [style.paint("strong", style.fit(style.show(f"kofn report: {content.title(report)}"), style.width)), ""]
+    lines = [
+        style.paint("strong", style.fit(style.show(f"kofn report: {content.title(report)}"), style.width)),
+        "",
+    ]
     lines += _statistics(report, style)
     lines += ["", *grid.paragraphs(content.facts(report), style)]
     if report.groups:
@@ -39,7 +42,9 @@ def _statistics(report: Report, style: Style) -> list[str]:
         return [style.show("no statistics")]
     columns = content.statistics(report)
     if any(map(numbers.is_share, report)):
-        bars = [bar(f.value, style) if numbers.is_share(label) else "" for label, f in report.body.figures.items()]
+        bars = [
+            bar(f.value, style) if numbers.is_share(label) else "" for label, f in report.body.figures.items()
+        ]
         columns.append(content.Column("0" + "1".rjust(_BAR - 1), bars, right=False))
     return grid.lay_out(columns, style)
 
