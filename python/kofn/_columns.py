@@ -1,0 +1,143 @@
+"""Columns of rollouts as users have them, as the contiguous arrays that the core borrows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kofn._core import TaskIndex, consecutive_groups
+from kofn.errors import ArgumentError, ArgumentTypeError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def array(name: str, values: Any) -> npt.NDArray[Any]:
+    """Return any array-like as a NumPy array: lists, Arrow and pandas columns, tensors of any device."""
+    if isinstance(values, np.ndarray):
+        return values
+    if hasattr(values, "detach") and hasattr(values, "cpu"):
+        values = values.detach()
+        # NumPy has no bfloat16 and no float8: float32 holds them exactly.
+        if str(getattr(values, "dtype", "")).rpartition(".")[2].startswith(("bfloat16", "float8")):
+            values = values.float()
+        return np.asarray(values.cpu().numpy())
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: {error}") from None
+
+
+def _refuse(name: str, values: npt.NDArray[Any], bad: npt.NDArray[np.bool_], allowed: str) -> None:
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise ArgumentError(f"{name}: entry {at} is {values.reshape(-1)[at]}; {allowed}")
+
+
+def _objects(name: str, values: npt.NDArray[Any], allowed: str) -> npt.NDArray[np.float64]:
+    """Return Python objects as floats, None as NaN; text is never read as a number."""
+    out = np.empty(values.size, np.float64)
+    for at, value in enumerate(values.reshape(-1).tolist()):
+        if value is None:
+            out[at] = np.nan
+        elif isinstance(value, (bool, int, float, np.bool_, np.number)):
+            out[at] = value
+        else:
+            raise ArgumentTypeError(f"{name}: entry {at} is {value!r}; {allowed}")
+    return out.reshape(values.shape)
+
+
+def floats(name: str, values: Any) -> npt.NDArray[np.float64]:
+    """Return scores or seconds as float64, NaN where nothing was recorded."""
+    column = array(name, values)
+    if column.dtype == object:
+        column = _objects(name, column, "it holds numbers, None or NaN where nothing was recorded")
+    if column.dtype.kind not in "buif":
+        raise ArgumentTypeError(f"{name}: holds {column.dtype}, not numbers")
+    return np.ascontiguousarray(column, np.float64)
+
+
+def verdicts(name: str, values: Any) -> npt.NDArray[np.int8]:
+    """Return pass or fail as 1 and 0, -1 where no verdict was recorded (None or NaN)."""
+    column = array(name, values)
+    if column.dtype == np.bool_:
+        return np.ascontiguousarray(column).view(np.int8)
+    allowed = "it holds True or False (1 or 0), None or NaN where there is no verdict"
+    if column.dtype == object:
+        column = _objects(name, column, allowed)
+    if column.dtype.kind not in "uif":
+        raise ArgumentTypeError(f"{name}: holds {column.dtype}; {allowed}")
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, np.bool_)
+    _refuse(name, column, ((column != 0) & (column != 1) & ~missing).reshape(-1), allowed)
+    return np.ascontiguousarray(np.where(missing, -1, column == 1), np.int8)
+
+
+def totals(name: str, values: Any) -> npt.NDArray[np.int64]:
+    """Return token totals as int64, -1 where none was reported (None or NaN)."""
+    column = array(name, values)
+    allowed = "it holds whole numbers from 0, None or NaN where none was reported"
+    if column.dtype == object:
+        column = _objects(name, column, allowed)
+    if column.dtype.kind not in "uif":
+        raise ArgumentTypeError(f"{name}: holds {column.dtype}; {allowed}")
+    missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, np.bool_)
+    bad = ~missing & ((column < 0) | (column > 2**53))
+    if column.dtype.kind == "f":
+        bad |= ~missing & (column != np.floor(column))
+    _refuse(name, column, bad.reshape(-1), allowed)
+    return np.ascontiguousarray(np.where(missing, -1, column), np.int64)
+
+
+def bools(name: str, values: Any) -> npt.NDArray[np.bool_]:
+    """Return a strict bool column."""
+    column = array(name, values)
+    if column.dtype != np.bool_:
+        column = verdicts(name, column)
+        _refuse(name, column, (column < 0).reshape(-1), "it holds True or False")
+    return np.ascontiguousarray(column, np.bool_)
+
+
+READERS = {"passed": verdicts, "scores": floats, "durations": floats, "tokens": totals, "valid": bools}
+
+
+def grouped(
+    groups: Any, group_size: int | None, columns: dict[str, Any]
+) -> tuple[TaskIndex, dict[str, npt.NDArray[Any]]]:
+    """Return the tasks of the rollouts and the columns that were given, each flat and checked.
+
+    A 2-D column is one row a task and needs neither `groups` nor `group_size`.
+    """
+    given = {name: READERS[name](name, values) for name, values in columns.items() if values is not None}
+    if not given:
+        raise ArgumentError("nothing to count: give passed, scores, durations or tokens")
+    if any(column.ndim not in {1, 2} for column in given.values()):
+        name = next(name for name, column in given.items() if column.ndim not in {1, 2})
+        raise ArgumentError(f"{name}: has {given[name].ndim} dimensions, not 1 (rollouts) or 2 (tasks, rollouts)")
+    first, lead = next(iter(given.items()))
+    for name, column in given.items():
+        if column.shape != lead.shape:
+            raise ArgumentError(f"{name}: has shape {column.shape}, {first} has {lead.shape}")
+    if lead.ndim == 2 and groups is None:
+        if group_size is not None and group_size != lead.shape[1]:
+            raise ArgumentError(f"group_size: is {group_size}, rows of {first} have {lead.shape[1]} rollouts")
+        group_size = lead.shape[1] or 1
+    flat = {name: column.reshape(-1) for name, column in given.items()}
+    if groups is not None and group_size is not None:
+        raise ArgumentError("groups and group_size say the same thing: give one of the two")
+    if groups is not None:
+        index = groups if isinstance(groups, TaskIndex) else TaskIndex(_flat_groups(groups, lead))
+    elif group_size is not None:
+        index = consecutive_groups(lead.size, group_size)
+    else:
+        raise ArgumentError("groups: say which task each rollout belongs to, or give group_size or 2-D columns")
+    if len(index) != lead.size:
+        raise ArgumentError(f"groups: has {len(index)} entries, there are {lead.size} rollouts")
+    return index, flat
+
+
+def _flat_groups(groups: Any, lead: npt.NDArray[Any]) -> Any:
+    if lead.ndim == 1:
+        return groups
+    groups = array("groups", groups)
+    return groups.reshape(-1) if groups.shape == lead.shape else groups
