@@ -127,7 +127,7 @@ impl Tally {
     pub fn estimate(&mut self) -> Result<Estimates> {
         self.scores.compact();
         let tally = &*self;
-        let resolved = requested::resolve(tally)?;
+        let resolved = requested::resolve(tally).map_err(|error| tally.placed(error))?;
         let totals = |count: fn(&Counts) -> u32| tally.counts.iter().map(|c| u64::from(count(c))).sum::<u64>();
         let has_verdicts = totals(|c| c.verdicts) > 0;
         let undecided = !tally.setup.chosen && !has_verdicts && totals(|c| c.scored) > 0;

@@ -69,7 +69,8 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
         names.extend(more);
     }
     let declared: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let mut others: Vec<&str> = tally.names.iter().filter(|name| !declared.contains(name)).collect();
+    let mut others: Vec<&str> =
+        tally.recorded_tasks().map(|task| tally.names.get(task)).filter(|name| !declared.contains(name)).collect();
     others.sort_unstable();
     if let Some(task) = others.first() {
         let by = match given {

@@ -337,7 +337,7 @@ impl Tally {
 
     fn write_content(&self, out: &mut Writer) {
         out.number(self.kind.map_or(0, |kind| 1 + u64::from(kind == IdKind::Integer)));
-        let mut order: Vec<u32> = (0u32..).take(self.names.len()).collect();
+        let mut order: Vec<u32> = self.recorded_tasks().collect();
         order.sort_unstable_by_key(|&task| self.names.get(task));
         out.list(order.iter(), |out, &task| {
             let at = task as usize;
@@ -370,14 +370,14 @@ impl Tally {
         });
         let mut names: Vec<u32> = (0u32..).take(self.series.names.len()).collect();
         names.sort_unstable_by_key(|&number| &self.series.names[number as usize]);
-        let rename = inverse(&names);
+        let rename = inverse(&names, names.len());
         out.list(names.iter(), |out, &number| {
             let (verifier, subject, metric) = &self.series.names[number as usize];
             out.text(verifier);
             out.text(subject);
             out.text(metric);
         });
-        let position = inverse(&order);
+        let position = inverse(&order, self.names.len());
         for states in &self.series.states {
             let mut states: Vec<_> = states.iter().map(|(task, state)| (position[*task as usize], state)).collect();
             states.sort_unstable_by_key(|(position, _)| *position);
@@ -401,13 +401,13 @@ impl Tally {
             return refuse("the accumulator's bytes are damaged");
         }
         let mut reader = Reader(body);
-        match Self::read(&mut reader) {
+        match Self::read_body(&mut reader) {
             Some(tally) if reader.0.is_empty() => Ok(tally),
             _ => refuse("the accumulator's bytes contradict themselves"),
         }
     }
 
-    fn read(bytes: &mut Reader<'_>) -> Option<Self> {
+    fn read_body(bytes: &mut Reader<'_>) -> Option<Self> {
         let setup = read_setup(bytes)?;
         let part = bytes.option(Reader::text)?;
         let mut tally = Self::new(setup, part);
@@ -460,6 +460,9 @@ impl Tally {
         }
         let counts = Counts::from_array(counts)?;
         let recorded = counts.recorded();
+        if recorded == 0 {
+            return None;
+        }
         self.rows += u64::from(recorded);
         if self.rows > u64::from(u32::MAX) {
             return None;
@@ -510,9 +513,9 @@ impl Tally {
     }
 }
 
-/// `inverse(order)[order[i]] == i`.
-fn inverse(order: &[u32]) -> Vec<u32> {
-    let mut inverse = vec![0; order.len()];
+/// `inverse(order, len)[order[i]] == i`, for distinct numbers below `len`.
+fn inverse(order: &[u32], len: usize) -> Vec<u32> {
+    let mut inverse = vec![0; len];
     for (position, &item) in (0u32..).zip(order) {
         inverse[item as usize] = position;
     }

@@ -9,6 +9,7 @@ mod keys;
 mod multiset;
 mod observe;
 mod series;
+mod stream;
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::batch::Value;
 use crate::error::{Error, Result};
 use crate::exact::Exact;
 use crate::header::Requested;
-use crate::names::{IdKind, Names};
+use crate::names::{Dictionary, IdKind, Names};
 use crate::plan::{Plan, Statistic};
 use crate::policies::Policy;
 use crate::reading::Reading;
@@ -139,6 +140,8 @@ pub struct Tally {
     pub parts: BTreeMap<String, PartHash>,
     /// Equal copies of parts that were skipped.
     pub skipped_parts: u64,
+    /// Where tasks were first seen, for messages; neither stored nor merged.
+    places: Option<Dictionary>,
     wanted: Vec<Wanted>,
     rows: u64,
 }
@@ -190,16 +193,27 @@ impl Tally {
             part,
             parts: BTreeMap::new(),
             skipped_parts: 0,
+            places: None,
             wanted,
             rows: 0,
             setup,
         }
     }
 
-    /// How many tasks have a record.
-    #[must_use]
-    pub fn tasks(&self) -> usize {
-        self.names.len()
+    /// Add to a task's error where the task was first seen, if that is known.
+    pub(crate) fn placed(&self, error: Error) -> Error {
+        match (error, &self.places) {
+            (Error::Task { task, place: None, problem }, Some(dictionary)) => {
+                let place = dictionary.tasks.names.find(&task).and_then(|id| dictionary.first_place(id));
+                Error::Task { task, place, problem }
+            }
+            (error, _) => error,
+        }
+    }
+
+    /// The tasks that have a record. An addition that failed may have left a name without one.
+    pub fn recorded_tasks(&self) -> impl Iterator<Item = u32> + '_ {
+        (0u32..).zip(&self.counts).filter(|(_, counts)| counts.recorded() > 0).map(|(task, _)| task)
     }
 
     /// How many rollouts were added.
@@ -232,17 +246,14 @@ impl Tally {
         }
     }
 
-    /// Refuse what would overflow the counts, before anything is changed.
+    /// Make room in the count of rows; refuse what would overflow it or belongs to a closed part.
     fn reserve(&mut self, rollouts: usize) -> Result<()> {
-        if !self.parts.is_empty() && self.part.is_some() {
-            return Err(Error::merge(format!(
-                "part {:?} was merged and is complete; add to a new accumulator",
-                self.part.as_deref().unwrap_or_default()
-            )));
+        if let (Some(part), false) = (&self.part, self.parts.is_empty()) {
+            return Err(Error::merge(format!("part {part:?} was merged and is complete; add to a new accumulator")));
         }
         let rows = self.rows + rollouts as u64;
         if rows > u64::from(u32::MAX) {
-            return Err(Error::merge("more than 4,294,967,295 rollouts cannot be counted together"));
+            return Err(too_many());
         }
         self.rows = rows;
         Ok(())
@@ -315,35 +326,10 @@ impl Tally {
 
     /// The part's content, closed: what is merged from here on is no longer part of it.
     fn seal(&mut self) {
-        if let Some(part) = &self.part
-            && self.parts.is_empty()
-        {
-            let part = part.clone();
+        if let (Some(part), true) = (self.part.clone(), self.parts.is_empty()) {
             let hash = self.content_hash();
             self.parts.insert(part, hash);
         }
-    }
-
-    /// Whether `other`'s parts are all here already; an error where they contradict each other or overlap.
-    fn holds_parts_of(&self, other: &Self) -> Result<bool> {
-        let known = other.parts.iter().filter(|(part, _)| self.parts.contains_key(*part)).count();
-        for (part, hash) in &other.parts {
-            if self.parts.get(part).is_some_and(|mine| mine != hash) {
-                return Err(Error::merge(format!(
-                    "part {part:?} was merged already with other content; give each shard a part of its own"
-                )));
-            }
-        }
-        if known == 0 {
-            return Ok(false);
-        }
-        if known == other.parts.len() {
-            return Ok(true);
-        }
-        Err(Error::merge(format!(
-            "{known} of {} parts were merged already and cannot be taken out again; merge the parts one by one",
-            other.parts.len()
-        )))
     }
 
     /// Add another tally's content. On error nothing has changed.
@@ -353,29 +339,38 @@ impl Tally {
             other.to_mut().seal();
         }
         self.compatible(&other.setup)?;
-        if let (Some(a), Some(b)) = (self.kind, other.kind)
-            && a != b
-        {
-            return Err(Error::merge("task ids are text in one and integers in the other: a run uses one of the two"));
+        let mut parts = self.parts.clone();
+        if let (Some(part), true) = (&self.part, parts.is_empty()) {
+            parts.insert(part.clone(), self.content_hash());
         }
-        self.seal();
-        if self.holds_parts_of(&other)? {
+        if holds_parts(&parts, &other.parts)? {
+            self.parts = parts;
             self.skipped_parts += 1;
             return Ok(());
         }
+        self.absorb(&other)?;
+        parts.extend(other.parts.iter().map(|(part, hash)| (part.clone(), *hash)));
+        self.parts = parts;
+        self.skipped_parts += other.skipped_parts;
+        Ok(())
+    }
+
+    /// Add another tally's content, whatever part it is of. On error nothing has changed.
+    fn absorb(&mut self, other: &Self) -> Result<()> {
+        let kind = self.same_kind(other.kind)?;
         if self.rows + other.rows > u64::from(u32::MAX) {
-            return Err(Error::merge("more than 4,294,967,295 rollouts cannot be counted together"));
+            return Err(too_many());
         }
         let mut reading = self.reading.clone();
         reading.merge(other.reading.clone())?;
-        self.check_groups(&other)?;
+        self.check_groups(other)?;
         let tasks: Vec<u32> = other.names.iter().map(|name| self.names.intern(name)).collect();
         self.grow();
         self.keys.merge(&other.keys, &tasks).map_err(|clash| clash.error(&other.names))?;
 
         self.reading = reading;
         self.rows += other.rows;
-        self.kind = self.kind.or(other.kind);
+        self.kind = kind;
         for (counts, &task) in other.counts.iter().zip(&tasks) {
             self.counts[task as usize].merge(counts)?;
         }
@@ -408,8 +403,6 @@ impl Tally {
                 }
             }
         }
-        self.parts.extend(other.parts.iter().map(|(part, hash)| (part.clone(), *hash)));
-        self.skipped_parts += other.skipped_parts;
         Ok(())
     }
 
@@ -451,4 +444,31 @@ impl Tally {
         }
         Ok(())
     }
+}
+
+fn too_many() -> Error {
+    Error::merge("more than 4,294,967,295 rollouts cannot be counted together")
+}
+
+/// Whether all of `others` are among `parts` already; an error where they contradict each other or overlap in part.
+fn holds_parts(parts: &BTreeMap<String, PartHash>, others: &BTreeMap<String, PartHash>) -> Result<bool> {
+    let mut known = 0;
+    for (part, hash) in others {
+        match parts.get(part) {
+            Some(mine) if mine != hash => {
+                return Err(Error::merge(format!(
+                    "part {part:?} was merged already with other content; give each shard a part of its own"
+                )));
+            }
+            Some(_) => known += 1,
+            None => {}
+        }
+    }
+    if known != 0 && known != others.len() {
+        return Err(Error::merge(format!(
+            "{known} of {} parts were merged already and cannot be taken out again; merge the parts one by one",
+            others.len()
+        )));
+    }
+    Ok(known > 0)
 }

@@ -14,8 +14,6 @@ pub struct Feed {
     tasks: Vec<u32>,
     /// For each series met, its number in the tally and the planned series that mean it.
     series: HashMap<(u32, u32, u32), (u32, Vec<usize>)>,
-    /// Whether the reader has already made sure that no key comes twice.
-    pub keys_are_unique: bool,
 }
 
 /// Rollouts of a training loop as columns; what was not recorded is empty.
@@ -47,7 +45,7 @@ impl Tally {
         dictionary: &Dictionary,
         mask: Option<&[bool]>,
     ) -> Result<()> {
-        self.kind = self.same_kind(dictionary.tasks.kind)?;
+        let kind = self.same_kind(dictionary.tasks.kind)?;
         for id in feed.tasks.len()..dictionary.tasks.names.len() {
             // Ids are dense u32 by construction.
             let name = dictionary.tasks.names.get(u32::try_from(id).unwrap_or(u32::MAX));
@@ -57,11 +55,12 @@ impl Tally {
         let task: Vec<u32> = batch.task.iter().map(|&id| feed.tasks[id as usize]).collect();
         let place = |row: usize| batch.origin.get(row).and_then(|at| dictionary.place(at.source, at.line));
         self.reserve(batch.len())?;
-        let added = self.add_keys(&task, &batch.index, feed.keys_are_unique);
+        let added = self.add_keys(&task, &batch.index);
         if let Err(clash) = added {
             self.rows -= batch.len() as u64;
             return Err(clash.at(&self.names, place(clash.row())));
         }
+        self.kind = kind;
         self.add_groups(batch, &task, dictionary)?;
 
         let Classified { flags, score } = classify(batch, &self.setup.policy, mask);
@@ -77,7 +76,7 @@ impl Tally {
         Ok(())
     }
 
-    fn same_kind(&self, kind: Option<IdKind>) -> Result<Option<IdKind>> {
+    pub(super) fn same_kind(&self, kind: Option<IdKind>) -> Result<Option<IdKind>> {
         match (self.kind, kind) {
             (Some(mine), Some(theirs)) if mine != theirs => Err(Error::argument(
                 "groups",
@@ -91,8 +90,8 @@ impl Tally {
         }
     }
 
-    fn add_keys(&mut self, task: &[u32], index: &[u64], unique: bool) -> Result<(), super::keys::Clash> {
-        if unique && index.iter().all(|&index| index == NO_INDEX) {
+    fn add_keys(&mut self, task: &[u32], index: &[u64]) -> Result<(), super::keys::Clash> {
+        if index.iter().all(|&index| index == NO_INDEX) {
             return self.keys.add_implicit(task);
         }
         self.keys.add(task, index)
@@ -147,7 +146,6 @@ impl Tally {
         let kind = self.same_kind(Some(kind))?;
         check(arrays)?;
         let rename: Vec<u32> = names.iter().map(|name| self.names.intern(name)).collect();
-        self.kind = kind;
         self.grow();
         let task: Vec<u32> = arrays.task.iter().map(|&id| rename[id as usize]).collect();
         self.reserve(task.len())?;
@@ -155,6 +153,7 @@ impl Tally {
             self.rows -= task.len() as u64;
             return Err(clash.error(&self.names));
         }
+        self.kind = kind;
         if let Some((values, texts)) = arrays.by {
             for (&owner, &value) in task.iter().zip(values) {
                 self.set_group(owner, texts.get(value)).map_err(|problem| Error::Task {
