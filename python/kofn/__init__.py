@@ -7,10 +7,14 @@ from kofn._core import __version__
 from kofn.errors import KofnError
 
 if TYPE_CHECKING:
+    from kofn._metrics import metrics
+    from kofn.accumulators import Accumulator
     from kofn.batches import GradeBatch, grade_batch
     from kofn.checks import Check, Grade, grade, optional, required
+    from kofn.policies import ScoreThreshold, VerifierVerdict
     from kofn.reports import Figure, Report
     from kofn.rollouts import Rollout
+    from kofn.tasks import TaskIndex, counts
     from kofn.verifications import Reading, Verdict, Verification
     from kofn.verifiers import Verifier
     from kofn.writer import RunWriter
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 # Public names live in their modules and load on first use, so that `import kofn` stays cheap and `kofn --help` needs
 # no NumPy. A name that is also a module of the package (`metrics`) must be put in place by that module's import.
 _HOMES = {
+    "Accumulator": "kofn.accumulators",
     "Check": "kofn.checks",
     "Figure": "kofn.reports",
     "Grade": "kofn.checks",
@@ -26,16 +31,22 @@ _HOMES = {
     "Report": "kofn.reports",
     "Rollout": "kofn.rollouts",
     "RunWriter": "kofn.writer",
+    "ScoreThreshold": "kofn.policies",
+    "TaskIndex": "kofn.tasks",
     "Verdict": "kofn.verifications",
     "Verification": "kofn.verifications",
     "Verifier": "kofn.verifiers",
+    "VerifierVerdict": "kofn.policies",
+    "counts": "kofn.tasks",
     "grade": "kofn.checks",
     "grade_batch": "kofn.batches",
+    "metrics": "kofn._metrics",
     "optional": "kofn.checks",
     "required": "kofn.checks",
 }
 
 __all__ = [
+    "Accumulator",
     "Check",
     "Figure",
     "Grade",
@@ -45,12 +56,17 @@ __all__ = [
     "Report",
     "Rollout",
     "RunWriter",
+    "ScoreThreshold",
+    "TaskIndex",
     "Verdict",
     "Verification",
     "Verifier",
+    "VerifierVerdict",
     "__version__",
+    "counts",
     "grade",
     "grade_batch",
+    "metrics",
     "optional",
     "required",
 ]

@@ -113,7 +113,9 @@ def grouped(
         raise ArgumentError("nothing to count: give passed, scores, durations or tokens")
     if any(column.ndim not in {1, 2} for column in given.values()):
         name = next(name for name, column in given.items() if column.ndim not in {1, 2})
-        raise ArgumentError(f"{name}: has {given[name].ndim} dimensions, not 1 (rollouts) or 2 (tasks, rollouts)")
+        raise ArgumentError(
+            f"{name}: has {given[name].ndim} dimensions, not 1 (rollouts) or 2 (tasks, rollouts)"
+        )
     first, lead = next(iter(given.items()))
     for name, column in given.items():
         if column.shape != lead.shape:
@@ -130,7 +132,9 @@ def grouped(
     elif group_size is not None:
         index = consecutive_groups(lead.size, group_size)
     else:
-        raise ArgumentError("groups: say which task each rollout belongs to, or give group_size or 2-D columns")
+        raise ArgumentError(
+            "groups: say which task each rollout belongs to, or give group_size or 2-D columns"
+        )
     if len(index) != lead.size:
         raise ArgumentError(f"groups: has {len(index)} entries, there are {lead.size} rollouts")
     return index, flat

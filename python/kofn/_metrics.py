@@ -50,7 +50,7 @@ def label_list(statistics: str | Sequence[str] | None) -> list[str] | None:
     return [statistics] if isinstance(statistics, str) else list(statistics)
 
 
-def metrics(  # noqa: D417 - the columns are described together
+def metrics(
     *,
     groups: Any = None,
     group_size: int | None = None,

@@ -102,7 +102,13 @@ class Accumulator:
         InputError, ArgumentError, ArgumentTypeError
             If the columns cannot be read, or contradict what was added before. Nothing was added then.
         """
-        columns = {"passed": passed, "scores": scores, "durations": durations, "tokens": tokens, "valid": valid}
+        columns = {
+            "passed": passed,
+            "scores": scores,
+            "durations": durations,
+            "tokens": tokens,
+            "valid": valid,
+        }
         if run is not None:
             if groups is not None or group_size is not None or any(v is not None for v in columns.values()):
                 raise ArgumentError("run: give a run or columns, not both")
@@ -111,7 +117,9 @@ class Accumulator:
             self._tally.add_run(run._core, mask(self._policy, run))  # noqa: SLF001 - the run's core is for this
             return
         if self._tally.policy[2] is not None:
-            raise ArgumentError(f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default")
+            raise ArgumentError(
+                f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default"
+            )
         index, flat = _columns.grouped(groups, group_size, columns)
         self._tally.add_arrays(index, **flat)
 
@@ -185,7 +193,9 @@ class _Stored:
         self.parameters = parameters
 
     def outcomes(self, _run: Run, /) -> Any:
-        raise ArgumentError(f"policy {self.id}: was read from bytes and cannot decide; make a new accumulator with it")
+        raise ArgumentError(
+            f"policy {self.id}: was read from bytes and cannot decide; make a new accumulator with it"
+        )
 
 
 def _restored(stored: tuple[str, float | None, str | None]) -> Policy:

@@ -134,7 +134,9 @@ def resolve(policy: Policy | str | None, threshold: float | None) -> tuple[Polic
             f"policy: {policy!r} is no policy; one has an id, parameters and a method outcomes(run)"
         )
     if threshold is not None and policy != ScoreThreshold(threshold):
-        raise ArgumentError(f"threshold: given beside policy {policy.id}, which does not take it; give one of the two")
+        raise ArgumentError(
+            f"threshold: given beside policy {policy.id}, which does not take it; give one of the two"
+        )
     return policy, True
 
 
