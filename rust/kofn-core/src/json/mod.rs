@@ -2,11 +2,36 @@
 //!
 //! A [`Mapping`] is plain data that says which key path is which column; the native form is the built-in one. Syntax
 //! and UTF-8 of everything are always checked, and only what a plan asks for is decoded.
+//!
+//! The way of a record: [`source`] opens and decompresses, `window` holds the bytes at hand, `lines` or `array` find a
+//! record in them, `walk` follows the `trie` that a [`mapping`] compiles to over the `cursor`, `native` and `scalars`
+//! take what stands there, `verification` and `commit` settle what follows from it, `project` collects the rows.
 
+mod archive;
+mod array;
+mod commit;
+mod cursor;
+mod declare;
+mod fault;
+mod hints;
+mod lines;
 pub mod mapping;
+mod native;
+mod number;
+mod project;
 pub mod reader;
+mod records;
+mod scalars;
 pub mod source;
+mod trie;
+mod verification;
+mod walk;
+mod window;
+
+#[cfg(test)]
+mod tests;
 
 pub use mapping::{Field, Layout, Mapping, Required, Target};
 pub use reader::{Options, read};
-pub use source::{Input, Records, Source};
+pub use records::Records;
+pub use source::{Input, Source};

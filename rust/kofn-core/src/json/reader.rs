@@ -1,9 +1,16 @@
 //! The reader's entry: sources in, batches out.
 
+use std::io::Read;
+
+use super::archive::{Archive, seekable};
+use super::array;
+use super::lines::{self, Found};
+use super::mapping::{Layout, Mapping};
+use super::project::Projector;
+use super::source::{Input, Opened, Source, failed};
+use super::window::{Fill, Window};
 use crate::batch::Batch;
 use crate::error::{Error, Result, Unit};
-use crate::json::mapping::Mapping;
-use crate::json::source::Source;
 use crate::names::Dictionary;
 use crate::plan::Needs;
 use crate::reading::Reading;
@@ -19,14 +26,18 @@ pub struct Options<'a> {
     pub skip_errors: bool,
     /// Keep rollouts whose checks cannot be graded, as indeterminate (`on_ungradable="indeterminate"`).
     pub keep_ungradable: bool,
-    /// What places in messages count.
+    /// What places in messages count, for sources that are lines; elements of an array are always records.
     pub unit: Unit,
 }
+
+/// The watch is called about this often, in bytes.
+const WATCHED: usize = 1 << 20;
 
 /// Read `sources` one after the other and give their rollouts to `take` in batches of bounded size (some thousand).
 ///
 /// `dictionary` gets the sources' names, the tasks with their first places and all texts; it may already hold those of
-/// an earlier read. `watch` is called about once a megabyte and may stop the read with its error.
+/// an earlier read. `watch` is called about once a megabyte and may stop the read with its error. A read without any
+/// rollout is not an error here.
 pub fn read(
     sources: Vec<Source>,
     options: &Options<'_>,
@@ -34,8 +45,95 @@ pub fn read(
     take: &mut dyn FnMut(Batch, &Dictionary) -> Result<()>,
     watch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Reading> {
-    let _ = (options, dictionary, take);
-    watch()?;
-    let name = sources.first().map(|source| source.name.clone()).unwrap_or_default();
-    Err(Error::Source { source: name, reason: "this build cannot read yet".to_owned() })
+    let mut projector = Projector::new(options, dictionary, take)?;
+    let steps = match &options.mapping.layout {
+        Layout::Lines => None,
+        Layout::Array(path) => Some(array::steps(path)?),
+    };
+    for source in sources {
+        projector.source(&source.name);
+        watch()?;
+        let hash = one(source.input, &source.name, options.mapping, steps.as_deref(), &mut projector, watch)?;
+        projector.source_ends(source.name, hash);
+    }
+    projector.end()
+}
+
+/// Read one source; returns the hash of its bytes.
+fn one(
+    input: Input,
+    name: &str,
+    mapping: &Mapping,
+    steps: Option<&[array::Step]>,
+    projector: &mut Projector<'_, '_>,
+    watch: &mut dyn FnMut() -> Result<()>,
+) -> Result<u64> {
+    let again = input.again();
+    let mut opened = Opened::new(name, input)?;
+    let mut unwatched = 0;
+    let mut watched = |n: usize| {
+        unwatched += n;
+        if unwatched >= WATCHED {
+            unwatched = 0;
+            return watch();
+        }
+        Ok(())
+    };
+    if let Opened::Zip(mut stored) = opened {
+        let bytes = if let Some(input) = again {
+            seekable(name, input)?
+        } else {
+            let mut bytes = Vec::new();
+            stored.read_to_end(&mut bytes).map_err(|error| failed(name, &error))?;
+            Box::new(std::io::Cursor::new(bytes))
+        };
+        let hash = stored.digest().map_err(|error| failed(name, &error))?;
+        let mut archive = Archive::new(name, bytes, &mapping.members, &mapping.name)?;
+        let mut stand = Stand::default();
+        for position in 0..archive.len() {
+            stand = archive.member(position, |file| {
+                let mut fill = |buffer: &mut [u8]| {
+                    let n = file.read(buffer).map_err(|error| Error::Source {
+                        source: name.to_owned(),
+                        reason: format!("damaged zip archive: {error}"),
+                    })?;
+                    watched(n)?;
+                    Ok(n)
+                };
+                document(&mut fill, stand, steps, name, projector)
+            })?;
+        }
+        return Ok(hash);
+    }
+    let mut fill = |buffer: &mut [u8]| {
+        let n = opened.some(name, buffer)?;
+        watched(n)?;
+        Ok(n)
+    };
+    document(&mut fill, Stand::default(), steps, name, projector)?;
+    opened.digest(name)
+}
+
+/// Records and bytes that came before, in earlier members of the same archive.
+#[derive(Clone, Copy, Default)]
+struct Stand {
+    records: u64,
+    bytes: u64,
+}
+
+/// Read one stream to its end.
+fn document(
+    fill: &mut Fill<'_>,
+    before: Stand,
+    steps: Option<&[array::Step]>,
+    name: &str,
+    projector: &mut Projector<'_, '_>,
+) -> Result<Stand> {
+    let mut window = Window::new(fill)?;
+    let mut each = |found: Found<'_>| projector.record(Found { offset: found.offset + before.bytes, ..found });
+    let records = match steps {
+        None => lines::lines(&mut window, before.records, &mut each)?,
+        Some(steps) => array::elements(&mut window, steps, name, before.records, &mut each)?,
+    };
+    Ok(Stand { records, bytes: before.bytes + window.offset() })
 }

@@ -1,0 +1,72 @@
+//! A window over a stream: one reused buffer that holds at least the record being read.
+
+use crate::error::Result;
+
+/// Bytes asked for at once: large enough to hide the call, small enough to stay in a core's own cache.
+const CHUNK: usize = 256 << 10;
+
+/// Gives some bytes; 0 at the end.
+pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<usize> + 'f;
+
+/// The buffer, and where in the stream it stands.
+pub(crate) struct Window<'f> {
+    fill: &'f mut Fill<'f>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset of `start` in the stream.
+    offset: u64,
+    ended: bool,
+}
+
+impl<'f> Window<'f> {
+    /// At the start of a stream, past a byte-order mark.
+    pub fn new(fill: &'f mut Fill<'f>) -> Result<Self> {
+        let mut window = Self { fill, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0, ended: false };
+        while window.bytes().len() < 3 && window.more()? {}
+        if window.bytes().starts_with(b"\xEF\xBB\xBF") {
+            window.consume(3);
+        }
+        Ok(window)
+    }
+
+    /// What is held and was not dropped.
+    pub fn bytes(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Offset of the first of them in the stream.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Done with the first `n` bytes.
+    pub fn consume(&mut self, n: usize) {
+        let n = n.min(self.end - self.start);
+        self.start += n;
+        self.offset += n as u64;
+    }
+
+    /// Hold more bytes; `false` at the end of the stream. The buffer grows only for a record that fills it.
+    pub fn more(&mut self) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        let stop = self.buffer.len().min(self.end + CHUNK);
+        let n = match self.buffer.get_mut(self.end..stop) {
+            Some(room) => (self.fill)(room)?.min(room.len()),
+            None => 0,
+        };
+        self.end += n;
+        self.ended = n == 0;
+        Ok(n > 0)
+    }
+}
