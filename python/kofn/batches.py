@@ -14,8 +14,8 @@ from kofn import _core, _values
 from kofn.errors import ArgumentTypeError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    import numpy as np  # noqa: TC004
+    from numpy.typing import ArrayLike, NDArray  # noqa: TC004
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -133,7 +133,7 @@ class Grade:
             "passed": self.passed,
             "reward": self.reward,
             "failedRequired": list(self.failed_required),
-            "checks": [check.to_dict() for check in self.checks],
+            "checks": [check.to_dict() | {"detail": check.detail} for check in self.checks],
         }
         if self.tool_calls is not None:
             result["toolCalls"] = self.tool_calls
@@ -147,7 +147,7 @@ class Grade:
         Examples
         --------
         >>> grade([required("total", True), optional("saved", False)], tool_calls=3).to_json()
-        '{"passed":true,"reward":0.5,"failedRequired":[],"checks":[{"label":"total","required":true,"passed":true},{"label":"saved","required":false,"passed":false}],"toolCalls":3}'
+        '{"passed":true,"reward":0.5,"failedRequired":[],"checks":[{"label":"total","required":true,"passed":true,"detail":null},{"label":"saved","required":false,"passed":false,"detail":null}],"toolCalls":3}'
         """
         return _values.dumps(self.to_dict(), indent=indent)
 

@@ -5,14 +5,16 @@ Users write their own as plain functions of the same shape; they are stored by t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kofn import _values
 from kofn.checks import Check, Grade
 from kofn.errors import ArgumentError, ArgumentTypeError
 from kofn.verifications import Reading, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
