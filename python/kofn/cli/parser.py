@@ -18,12 +18,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 _TOP = """\
-kofn ("k of n") grades agent rollouts and reports how good, how reliable and how sure.
+kofn ("k of n") grades agent rollouts and reports how good, how reliable and
+how sure.
 
-  kofn report run.jsonl                     the figures of a run, with what they rest on
-  kofn rollouts run.jsonl --task sum-1000   the rollouts one by one
-  kofn checks run.jsonl                     which check fails most, which one alone blocks
-  kofn grade checks.json                    grade one list of checks
+  kofn report run.jsonl     the figures of a run, with what they rest on
+  kofn rollouts run.jsonl   the rollouts one by one
+  kofn checks run.jsonl     which check fails most, which one alone blocks
+  kofn grade checks.json    grade one list of checks
 """
 _STATUSES = """\
 exit status

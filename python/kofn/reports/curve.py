@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kofn.errors import ArgumentError, RefusedError
 from kofn.reports.labels import canonical
@@ -13,8 +14,6 @@ from kofn.reports.tasks import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from kofn.reports.report import Report
 

@@ -234,7 +234,7 @@ def _whole(value: Any, where: str) -> int:
 def _read(source: Source) -> str:
     if isinstance(source, Mapping):
         try:
-            return json.dumps(source)
+            source = json.dumps(source)
         except (TypeError, ValueError) as error:
             refuse(str(error))
     if isinstance(source, os.PathLike):

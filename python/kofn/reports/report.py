@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kofn.reports.curve import Curve
-
-Form = Literal["table", "markdown", "csv", "html", "latex"]
-FORMS: tuple[Form, ...] = ("table", "markdown", "csv", "html", "latex")
+    from kofn.views import Form
 
 
 class PolicyRecord(dict[str, Any]):

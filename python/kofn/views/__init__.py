@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from kofn.errors import ArgumentError
 
 if TYPE_CHECKING:
     from kofn.reports import Report
 
-FORMS = ("table", "markdown", "csv", "html", "latex")
+Form = Literal["table", "markdown", "csv", "html", "latex"]
+FORMS: tuple[Form, ...] = get_args(Form)
 
 
 def render(report: Report, form: str, *, per_task: bool = False) -> str:

@@ -28,24 +28,22 @@ def share(value: float) -> str:
     >>> share(0.0), share(1e-9), share(0.9996), share(0.9994)
     ('0.000', '<0.001', '>0.999', '0.999')
     """
-    if 0 < value < 0.0005:
-        return "<0.001"
-    if 0.9995 <= value < 1:
-        return ">0.999"
-    return number(value)
+    if not 0 < value < 1:
+        return number(value)
+    return "<0.001" if value < 0.0005 else ">0.999" if value >= 0.9995 else f"{value:.3f}"
 
 
 def number(value: float) -> str:
-    """Return any finite number with three decimals, more where three would show a 0 or 1 that it is not.
+    """Return any finite number with three decimals, more where three would say too little or show a false 0 or 1.
 
-    >>> number(72925.33), number(0.00001), number(1.00002), number(-3.5)
-    ('72,925.3', '1.0e-05', '1.00002', '-3.500')
+    >>> number(72925.33), number(0.00123), number(1.00002), number(-3.5)
+    ('72,925.3', '0.00123', '1.00002', '-3.500')
     """
     size = abs(value)
     if not math.isfinite(value) or size >= 1e15:
         return f"{value:.4g}"
-    if 0 < size < 0.0005:
-        return f"{value:.1e}"
+    if 0 < size < 0.01:
+        return f"{value:.3g}"
     if size >= 1000:
         return f"{value:,.1f}"
     decimals = 3
