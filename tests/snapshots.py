@@ -1,4 +1,4 @@
-"""Snapshots as a tally hands them to `kofn.reports.from_snapshot`, made by hand."""
+"""Reports made by hand, by way of the snapshots that a tally hands over."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from kofn import Report
+
 NAN = float("nan")
 DIAGNOSES = {"reliable": 0, "unreliable": 1, "incapable": 2, "unscorable": 3, None: 255}
+
+
+def from_snapshot(snapshot: dict[str, Any]) -> Report:
+    """Make a report as a tally does."""
+    return Report._from_snapshot(snapshot)
 
 
 def section(**changes: Any) -> dict[str, Any]:

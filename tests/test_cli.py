@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from snapshots import snapshot
+from snapshots import from_snapshot, snapshot
 
 from kofn import Report, __version__
 from kofn.cli import gates, main, parser, status
 from kofn.errors import InputError, RefusedError
-from kofn.reports import Figure, from_snapshot
+from kofn.reports import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -427,8 +427,8 @@ def test_standard_input_and_a_locale_without_unicode() -> None:
 @pytest.mark.parametrize(("gate", "expected"), [("pass@1=0.1", 0), ("pass@1=0.9", 1)])
 def test_a_closed_pipe_is_silent_and_keeps_the_verdict(gate: str, expected: int) -> None:
     code = (
-        "import sys, types; sys.path.insert(0, sys.argv.pop(1)); import snapshots; from kofn.reports import from_snapshot\n"
-        "report = from_snapshot(snapshots.snapshot(notes=['x' * 60] * 20000))\n"
+        "import sys, types; sys.path.insert(0, sys.argv.pop(1)); from snapshots import from_snapshot, snapshot\n"
+        "report = from_snapshot(snapshot(notes=['x' * 60] * 20000))\n"
         "sys.modules['kofn.runs'] = types.SimpleNamespace(report_files=lambda *a, **k: report)\n"
         "from kofn.cli import main; sys.exit(main())"
     )

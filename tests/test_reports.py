@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshots import NAN, grouped, section, snapshot, tasks
+from snapshots import NAN, from_snapshot, grouped, section, snapshot, tasks
 
 from kofn import Figure, Report
 from kofn.errors import ArgumentError, EncodingError, OmittedError, RefusedError, SourceError
-from kofn.reports import from_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

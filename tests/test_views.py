@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from snapshots import NAN, grouped, snapshot, tasks
+from snapshots import NAN, from_snapshot, grouped, snapshot, tasks
 
 from kofn.errors import ArgumentError
-from kofn.reports import from_snapshot
 from kofn.views import FORMS, numbers, table
 from kofn.views.text import Style, columns
 

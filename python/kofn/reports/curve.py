@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kofn.errors import ArgumentError, RefusedError
-from kofn.reports.labels import canonical
 from kofn.reports.tasks import ABSENT
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from kofn.reports.report import Report
 
+_SPELLINGS = {"pass_at_k": "pass@k", "pass_hat_k": "pass^k", "best@k": "best_of_k", "worst@k": "worst_of_k"}
 # Every finite float is a whole number of these.
 _UNIT_BITS = 1074
 # (n, c) pairs x ks evaluated at once; bounds memory at 64 MB.
@@ -64,7 +64,7 @@ def curve(report: Report, label: str, k: Sequence[int] | None) -> Curve:
     """Compute a curve; see `Report.curve`."""
     from kofn import estimators  # noqa: PLC0415  (only a curve needs it)
 
-    label = canonical(label)
+    label = _SPELLINGS.get(label, label)
     if label in {"best_of_k", "worst_of_k"}:
         raise _refused(
             label, 'a report does not keep the scores; ask the run: run.report(["best_of_k"], k=[1, 2, 4])'

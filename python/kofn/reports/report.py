@@ -250,6 +250,26 @@ class Report(Mapping[str, Figure]):
 
         return cls(*(parts := decode(source))[:2], by=parts[2], groups=parts[3])
 
+    @classmethod
+    def _from_snapshot(cls, snapshot: Mapping[str, Any]) -> Self:
+        """Make a report from what a tally hands over: plain dicts, lists and arrays, no copy of the columns."""
+        from kofn._core import __version__  # noqa: PLC0415  (a leaf of the import graph)
+
+        run = snapshot["run"]
+        policy = snapshot["policy"]
+        context = Context(
+            run={"id": run["id"], "sources": [_utf8(name) for name in run["sources"]]},
+            policy=None if policy is None else PolicyRecord(policy),
+            denominator=snapshot["denominator"],
+            requested_from=snapshot["requested_from"],
+            provenance={
+                "kofn": __version__,
+                "xxh3": {_utf8(name): digest for name, digest in sorted(snapshot["xxh3"].items())},
+            },
+        )
+        groups = {value: _body(part, ()) for value, part in snapshot["groups"] or ()}
+        return cls(context, _body(snapshot, snapshot["notes"]), by=snapshot["by"], groups=groups)
+
     def metrics(self, prefix: str = "", style: Literal["ascii", "symbols"] = "ascii") -> dict[str, float]:
         """Return the figures as a flat dict for an experiment tracker.
 
@@ -294,26 +314,6 @@ class Report(Mapping[str, Figure]):
         from kofn.views.html import fragment  # noqa: PLC0415  (notebooks only)
 
         return fragment(self)
-
-
-def from_snapshot(snapshot: Mapping[str, Any]) -> Report:
-    """Make a report from what a tally hands over: plain dicts, lists and arrays, no copy of the columns."""
-    from kofn._core import __version__  # noqa: PLC0415  (a leaf of the import graph)
-
-    run = snapshot["run"]
-    policy = snapshot["policy"]
-    context = Context(
-        run={"id": run["id"], "sources": [_utf8(name) for name in run["sources"]]},
-        policy=None if policy is None else PolicyRecord(policy),
-        denominator=snapshot["denominator"],
-        requested_from=snapshot["requested_from"],
-        provenance={
-            "kofn": __version__,
-            "xxh3": {_utf8(name): digest for name, digest in sorted(snapshot["xxh3"].items())},
-        },
-    )
-    groups = {value: _body(part, ()) for value, part in snapshot["groups"] or ()}
-    return Report(context, _body(snapshot, snapshot["notes"]), by=snapshot["by"], groups=groups)
 
 
 def _body(part: Mapping[str, Any], notes: Sequence[str]) -> Body:

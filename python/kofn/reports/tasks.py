@@ -108,20 +108,15 @@ class PerTask:
         )
         self.scored = counts(scored, 0)
         self.mean, self.best, self.worst, self.spread = map(floats, (mean, best, worst, spread))
-        self.statistics = {label: floats(column) for label, column in (statistics or {}).items()}
+        columns = {label: floats(column) for label, column in (statistics or {}).items()}
+        # A label that no task produced has no column: JSON could not tell it from one that was not asked for.
+        self.statistics = {label: column for label, column in columns.items() if not np.isnan(column).all()}
         # Keys this version does not know, by the task's position; they survive a round trip through JSON.
         self._extras = dict(extras or {})
         self._positions: dict[str, int] | None = None
-        columns: list[NDArray[Any]] = [
-            self.n,
-            self.requested,
-            self.recorded,
-            self.successes,
-            self.codes,
-            self.scored,
-        ]
-        columns += [self.mean, self.best, self.worst, self.spread, *self.statistics.values()]
-        if any(column.shape != (size,) for column in columns):
+        sized: list[NDArray[Any]] = [self.n, self.requested, self.recorded, self.successes, self.codes]
+        sized += [self.scored, self.mean, self.best, self.worst, self.spread, *columns.values()]
+        if any(column.shape != (size,) for column in sized):
             raise ValueError("the columns of a report's tasks must have one entry a task")
 
     def __len__(self) -> int:
