@@ -45,7 +45,7 @@ def read_rollout(record: Mapping[str, Any]) -> Rollout:
     known = ("status", "error", "verifiers", *OUTCOMES)
     if not any(record.get(key) is not None for key in known) and LOOKALIKES & record.keys():
         _without(record, "", "the record holds no outcome")
-    usage = mapping(record.get("usage") or {}, "usage")
+    usage = {} if record.get("usage") is None else mapping(record["usage"], "usage")
     error = _error(record.get("error"), "error")
     status = record.get("status")
     return at(
@@ -61,7 +61,7 @@ def read_rollout(record: Mapping[str, Any]) -> Rollout:
             tool_errors=_either(record, "tool_errors", "toolErrors"),
             stop_reason=record.get("stop_reason"),
             error=error,
-            tags=record.get("tags") or {},
+            tags={} if record.get("tags") is None else record["tags"],
             meta=_meta(record.get("meta")),
         ),
     )
@@ -103,8 +103,12 @@ def _error(value: object, field: str) -> RecordedError | None:
     return at(field, lambda: RecordedError(text, kind))
 
 
+def _items(value: object, field: str) -> list[Any]:
+    return [] if value is None else array(value, field)
+
+
 def _verifications(record: Mapping[str, Any]) -> list[Verification]:
-    items = array(record.get("verifiers") or [], "verifiers")
+    items = _items(record.get("verifiers"), "verifiers")
     top = {key: record[key] for key in OUTCOMES if record.get(key) is not None}
     if not top:
         return [
@@ -125,7 +129,7 @@ def _verification(fields: Mapping[str, Any], path: str) -> Verification:
             f"{path}checks",
             "no checks were recorded, so they cannot be graded; leave the key out if there are none",
         )
-    readings = array(fields.get("readings") or [], f"{path}readings")
+    readings = _items(fields.get("readings"), f"{path}readings")
 
     def build() -> Verification:
         return Verification(
