@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+
 from kofn import Check, GradeBatch, grade, grade_batch
 from kofn.errors import ArgumentError, ArgumentTypeError, GradingError, KofnError
 
@@ -101,7 +102,7 @@ def test_contiguous_flags_are_borrowed() -> None:
         ([1, 2], "entry 1 is 2"),
         (np.array([1, 2], np.uint8), "entry 1 is 2"),
         (np.array([1, 7], np.uint8).view(bool), "entry 1 is 7"),
-        (np.ma.masked_array([1, 0], mask=[0, 1]), "masked"),
+        (np.ma.masked_array([1, 0], mask=[False, True]), "masked"),
         (np.array([1, 0], "datetime64[s]"), "dtype"),
         ([[1], [1, 0]], "offsets"),
         ([1j, 0], "dtype"),
@@ -135,7 +136,7 @@ def test_other_values_are_refused(values: Any, word: str, argument: str) -> None
     ids=str,
 )
 def test_bad_offsets_are_refused(offsets: Any) -> None:
-    with pytest.raises((ArgumentError, ArgumentTypeError), match="offsets|offset"):
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="offset"):
         grade_batch([True, True], [True, True], offsets)
 
 
@@ -211,7 +212,7 @@ def test_outputs_that_do_not_fit_are_refused(spoil: Any) -> None:
 
 def test_inputs_that_overlap_outputs_are_refused() -> None:
     out = outputs(2)
-    with pytest.raises(ArgumentError, match="passed|out"):
+    with pytest.raises(ArgumentError, match=r"passed|out"):
         grade_batch(out["passed"], [1, 1], [0, 1, 2], out=out)
 
 
@@ -244,7 +245,8 @@ def test_positions_by_any_index() -> None:
 
 def test_no_rollouts_is_an_empty_batch() -> None:
     for batch in (grade_batch([], [], [0]), grade_batch(np.zeros((0, 3)), [1, 0, 0])):
-        assert (len(batch), batch.reward.dtype) == (0, np.float64)
+        assert len(batch) == 0
+        assert batch.reward.dtype == float
 
 
 def test_long_rollouts_are_counted_exactly() -> None:

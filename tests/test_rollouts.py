@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from kofn import Check, Reading, Rollout, Verdict, Verification
 from kofn import _values as values
 from kofn.errors import ArgumentError, ArgumentTypeError, InputError, KofnError
@@ -239,7 +240,7 @@ def test_status(arguments: Any, status: str) -> None:
     assert Rollout("t", **arguments).status == status
 
 
-P, F, I = Verdict.PASS, Verdict.FAIL, Verdict.INDETERMINATE
+P, F, U = Verdict.PASS, Verdict.FAIL, Verdict.INDETERMINATE
 
 
 @pytest.mark.parametrize(
@@ -247,8 +248,8 @@ P, F, I = Verdict.PASS, Verdict.FAIL, Verdict.INDETERMINATE
     [
         ("succeeded", [P, P], "passed"),
         ("succeeded", [P, F], "failed"),
-        ("succeeded", [I, F], "failed"),
-        ("succeeded", [P, I], "unscorable"),
+        ("succeeded", [U, F], "failed"),
+        ("succeeded", [P, U], "unscorable"),
         ("succeeded", [], "unscorable"),
         ("succeeded", [P, None], "passed"),
         ("errored", [P], "unscorable"),
@@ -298,7 +299,7 @@ def test_meta_that_holds_itself() -> None:
 
 
 def test_lone_surrogates_stop_no_rollout_but_name_no_task() -> None:
-    rollout = Rollout("t", stop_reason="a\ud800", error="b\udfff")
+    rollout = Rollout("t", stop_reason="a\ud800", error=RecordedError("b\udfff"))
     assert (rollout.stop_reason, str(rollout.error)) == ("a\ufffd", "b\ufffd")
     for tags in ({"a\ud800": "b"}, {"a": "b\ud800"}):
         with pytest.raises(ArgumentError, match="surrogate"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import math
-from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
+
 from kofn import Check, Reading, Verdict, Verification, Verifier, grade, optional, required
 from kofn.errors import ArgumentError, ArgumentTypeError, GradingError
 from kofn.verifiers import (
@@ -24,6 +24,9 @@ from kofn.verifiers import (
     averify,
     verify,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
 
 PASSING = [required("a", True), optional("b", False)]
 FAILING = [required("a", False), optional("b", True)]
@@ -118,9 +121,14 @@ def test_checks_that_cannot_be_graded_propagate_whatever_the_rules(returned: Any
 
 
 def test_complaints_from_within_record_propagate() -> None:
-    for record in (lambda _: required("a", None), lambda _: grade([]), lambda _: Reading("m", math.inf)):
+    records: list[Any] = [
+        lambda _: required("a", cast("bool", None)),
+        lambda _: grade([]),
+        lambda _: Reading("m", math.inf),
+    ]
+    for record in records:
         with pytest.raises((ArgumentError, ArgumentTypeError, GradingError), match="verifier 'v': "):
-            Verifier("v", record)(None)  # type: ignore[arg-type]
+            Verifier("v", record)(None)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +165,13 @@ def test_an_error_that_cannot_be_shown_is_an_error() -> None:
 
 
 def test_an_advisory_verifier_scores_and_never_decides() -> None:
-    decisions = []
-    verifier = Verifier(
-        "v", constant(FAILING), decision=lambda *_: decisions.append(1) or "fail", advisory=True
-    )
+    decisions: list[int] = []
+
+    def decide(*_: Any) -> str:
+        decisions.append(1)
+        return "fail"
+
+    verifier = Verifier("v", constant(FAILING), decision=decide, advisory=True)
     found = verifier(None)
     assert (found.score, found.verdict, decisions) == (0.5, None, [])
     # Stored with a decision's name, so that a file does not derive a verdict from its checks.
@@ -222,7 +233,7 @@ def test_other_verdicts_are_refused(returned: Any) -> None:
         Verifier("v", constant(FAILING), decision=lambda *_: returned)(None)
 
 
-def own_rule(facts: Facts, score: float | None = None) -> Any:
+def own_rule(_: Facts, score: float | None = None) -> Any:
     return None if score is None else score > 0.4
 
 
@@ -270,10 +281,10 @@ def test_within(score: float | None, verdict: str) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: AtLeast(None),
+        lambda: AtLeast(cast("float", None)),
         lambda: AtLeast(math.nan),
         lambda: AtLeast(math.inf),
-        lambda: AtLeast("0.7"),
+        lambda: AtLeast(cast("float", "0.7")),
         lambda: Within(1, 0),
         lambda: ReadingValue(""),
     ],

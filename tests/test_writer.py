@@ -8,12 +8,15 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from kofn import Rollout, RunWriter, Verification, optional, required
 from kofn.errors import ArgumentError, ArgumentTypeError, InputError, KofnError, SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WHOLE = b'{"task":"a","rollout":0,"status":"succeeded"}\n'
 
@@ -322,9 +325,10 @@ def test_a_full_disk_is_a_source_error(path: Path, monkeypatch: pytest.MonkeyPat
         def full(*_: Any) -> int:
             raise OSError(28, "No space left on device")
 
-        with monkeypatch.context() as patch, pytest.raises(SourceError, match="No space left"):
-            patch.setattr(os, "write", full)
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(SourceError, match="No space left"):
             run.write(task="a", index=1)
+        monkeypatch.undo()
         run.write(task="a", index=2)
     assert [r["rollout"] for r in lines(path)] == [0, 2]
 

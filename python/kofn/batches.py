@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 from kofn import _core, _values
 from kofn.errors import ArgumentTypeError
@@ -44,7 +44,7 @@ class GradeBatch:
     def __len__(self) -> int:
         return len(self.passed)
 
-    def failed_required(self, i: int) -> NDArray[np.intp]:
+    def failed_required(self, i: SupportsIndex) -> NDArray[np.intp]:
         """Return the positions, among the checks of rollout `i`, of the required ones that failed.
 
         It looks at the arrays that were graded, which are borrowed: do not change them before. Negative `i` count
