@@ -9,7 +9,7 @@ use crate::estimators::hypergeometric::unchecked as hypergeometric;
 use crate::estimators::order;
 use crate::exact::{self, Exact};
 use crate::plan::{Refusal, Statistic};
-use crate::tally::{Denominator, OnShort, Tally, full_series_name};
+use crate::tally::{OnShort, Tally, full_series_name};
 
 /// Distinct (n, c) of the tasks: estimators run once for each.
 pub struct Cells {
@@ -194,8 +194,7 @@ impl Source<'_> {
     ) -> Result<(Vec<f64>, Option<Arc<Cells>>, u64), Refusal> {
         let mut short = 0;
         // k > n is an error for every k label; where n is unknown only the scores decide.
-        let n =
-            self.tasks.n.as_ref().filter(|_| self.tally.setup.denominator != Denominator::Scorable || !self.undecided);
+        let n = self.tasks.n.as_ref();
         if let Some(n) = n {
             short = n.iter().filter(|&&n| n < k).count() as u64;
             self.check_short(k, short, |task| n[task])?;

@@ -33,6 +33,11 @@ pub(super) fn notes(
         }
     }
     notes.extend(task_sets(all, planned, tasks));
+    if let (Some(groups), Some(by)) = (&tally.groups, &tally.setup.plan.by)
+        && groups.names.is_empty()
+    {
+        notes.push(format!("no rollout carries the tag {by:?}"));
+    }
     let reading = &tally.reading;
     if reading.skipped > 0 {
         let listed =
