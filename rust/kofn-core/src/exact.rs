@@ -310,6 +310,3 @@ pub(crate) const fn borrowing_sub(a: u64, b: u64, borrow: bool) -> (u64, bool) {
     let (difference, second) = difference.overflowing_sub(borrow as u64);
     (difference, first | second)
 }
-
-#[cfg(test)]
-mod tests;

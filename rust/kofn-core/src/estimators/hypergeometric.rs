@@ -339,6 +339,3 @@ impl Kind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -212,6 +212,3 @@ impl Gaps {
         self.sum.plus(self.start).high
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,174 @@
+use kofn_core::Error;
+use kofn_core::estimators::hypergeometric::*;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use proptest::prelude::*;
+
+use crate::oracle::{assert_near, assert_nearest, binomial, fraction};
+
+/// P(J = j) for the number of passes among k.
+fn exactly(n: u64, c: u64, k: u64, j: u64) -> BigRational {
+    if j > k { BigRational::zero() } else { fraction(binomial(c, j) * binomial(n - c, k - j), binomial(n, k)) }
+}
+
+fn at_least(n: u64, c: u64, k: u64, m: u64) -> BigRational {
+    (m..=k).fold(BigRational::zero(), |sum, j| sum + exactly(n, c, k, j))
+}
+
+/// (n, c, k) with c and k anywhere, their ends included.
+fn cell(most: u64) -> impl Strategy<Value = (u64, u64, u64)> {
+    (1..=most).prop_flat_map(|n| {
+        (Just(n), prop_oneof![0..=n, 0..=n.min(3), n - n.min(3)..=n], prop_oneof![1..=n, 1..=n.min(8)])
+    })
+}
+
+proptest! {
+    #[test]
+    fn pass_figures_are_correctly_rounded((n, c, k) in cell(400)) {
+        let one = BigRational::one();
+        assert_nearest(&(one - exactly(n, c, k, 0)), pass_at_k(n, c, k).unwrap());
+        assert_nearest(&exactly(n, c, k, k), pass_hat_k(n, c, k).unwrap());
+    }
+
+    #[test]
+    fn large_counts_are_correctly_rounded(n in (1u64 << 40)..=(1 << 53), c in 0u64..40, k in 1u64..40, flip in any::<bool>()) {
+        // 1 - F is near 1/n here, where a double-double is not enough and the wide product decides.
+        assert_nearest(&(BigRational::one() - exactly(n, c, k, 0)), pass_at_k(n, c, k).unwrap());
+        let c = if flip { n - c } else { c };
+        assert_nearest(&exactly(n, c, k, k), pass_hat_k(n, c, k).unwrap());
+    }
+
+    #[test]
+    fn small_probabilities_keep_their_last_bit(n in 900u64..1400, c in 500u64..800, k in 400u64..800) {
+        prop_assume!(c <= n && k <= n);
+        assert_nearest(&exactly(n, c, k, k), pass_hat_k(n, c, k).unwrap());
+    }
+
+    #[test]
+    fn curves_have_the_bits_of_single_values((n, c, _) in cell(200), mut ks in prop::collection::vec(1u64..220, 1..30), sort in any::<bool>()) {
+        if sort {
+            ks.sort_unstable();
+        }
+        let mut out = vec![0.0; ks.len()];
+        for (kind, single) in [(Kind::AtLeastOne, pass_at_k as fn(u64, u64, u64) -> _), (Kind::All, pass_hat_k)] {
+            kind.curve(n, c, &ks, &mut out);
+            for (&k, &value) in ks.iter().zip(&out) {
+                let want = single(n, c, k).map_or(f64::NAN.to_bits(), f64::to_bits);
+                prop_assert_eq!(value.to_bits(), want, "k = {}", k);
+            }
+        }
+    }
+
+    #[test]
+    fn tails_are_near((n, c, k) in cell(150), m in 0u64..150) {
+        let m = m.min(k);
+        let want = at_least(n, c, k, m);
+        assert_relative(&want, at_least_m_of_k(n, c, k, m).unwrap());
+        assert_relative(&exactly(n, c, k, m), exactly_m_of_k(n, c, k, m).unwrap());
+        assert_relative(&(BigRational::one() - want), unchecked::below_m_of_k(n, c, k, m));
+        let half = k.div_ceil(2);
+        let excess = (half + 1..=k).fold(BigRational::zero(), |sum, i| sum + at_least(n, c, k, i));
+        assert_relative(&(&excess * fraction(2, k)), mg_pass_at_k(n, c, k, false).unwrap());
+        if k > 1 {
+            assert_relative(&(&excess / fraction(k / 2, 1)), mg_pass_at_k(n, c, k, true).unwrap());
+        }
+    }
+
+    #[test]
+    fn attempts_are_correctly_rounded((n, c, k) in cell(120)) {
+        let want = (0..k).fold(BigRational::zero(), |sum, j| sum + fraction(binomial(n - c, j), binomial(n, j)));
+        assert_nearest(&want, expected_attempts(n, c, k).unwrap());
+    }
+
+    #[test]
+    fn learnability_is_correctly_rounded(n in prop_oneof![2u64..50, 2u64..=1 << 53], share in 0u64..=1000) {
+        let c = u64::try_from(u128::from(n) * u128::from(share) / 1000).unwrap();
+        assert_nearest(&(fraction(4 * u128::from(c) * u128::from(n - c), n) / fraction(n, 1)), learnability(n, c).unwrap());
+        assert_nearest(&(fraction(4 * u128::from(c) * u128::from(n - c), n) / fraction(n - 1, 1)), learnability_unbiased(n, c).unwrap());
+    }
+
+    #[test]
+    fn identities((n, c, k) in cell(300)) {
+        let at = |n, c, k| pass_at_k(n, c, k).unwrap();
+        let hat = |n, c, k| pass_hat_k(n, c, k).unwrap();
+        prop_assert_eq!(at(n, c, 1), c as f64 / n as f64);
+        prop_assert_eq!(at(n, c, n), f64::from(u8::from(c > 0)));
+        prop_assert_eq!(at_least_m_of_k(n, c, k, 1).unwrap(), at(n, c, k));
+        prop_assert_eq!(at_least_m_of_k(n, c, k, k).unwrap(), hat(n, c, k));
+        prop_assert_eq!(at_least_m_of_k(n, c, k, 0).unwrap(), 1.0);
+        prop_assert_eq!(g_pass_at_k(n, c, k, 0.0).unwrap(), at(n, c, k));
+        prop_assert_eq!(g_pass_at_k(n, c, k, 1.0).unwrap(), hat(n, c, k));
+        if c > 0 {
+            // J is symmetric in c and k.
+            prop_assert_eq!(at(n, c, k), at(n, k, c));
+            prop_assert!(at(n, c - 1, k) <= at(n, c, k));
+            prop_assert!(hat(n, c - 1, k) <= hat(n, c, k));
+        }
+        if k < n {
+            prop_assert!(at(n, c, k) <= at(n, c, k + 1));
+            prop_assert!(hat(n, c, k) >= hat(n, c, k + 1));
+        }
+        let mean: f64 = (0..=k).map(|j| j as f64 * exactly_m_of_k(n, c, k, j).unwrap()).sum();
+        let want = k as f64 * c as f64 / n as f64;
+        prop_assert!((mean - want).abs() <= 1e-13 * want.max(1.0), "{} {}", mean, want);
+    }
+}
+
+/// Within 1e-14 of a probability, relative to it; what lies below 1e-290 may be 0.
+fn assert_relative(want: &BigRational, got: f64) {
+    let size = got.abs().max(1e-290);
+    assert_near(want, got, 1e-14, size);
+}
+
+#[test]
+fn every_subset_of_small_tasks() {
+    for n in 1..=8u32 {
+        for c in 0..=n {
+            for k in 1..=n {
+                let draws: Vec<u32> = (0u32..1 << n).filter(|set| set.count_ones() == k).collect();
+                let passes = |set: &u32| (set & ((1 << c) - 1)).count_ones();
+                let share = |test: &dyn Fn(u32) -> bool| {
+                    fraction(draws.iter().filter(|set| test(passes(set))).count(), draws.len())
+                };
+                let [n, c, k] = [n, c, k].map(u64::from);
+                assert_nearest(&share(&|j| j > 0), pass_at_k(n, c, k).unwrap());
+                assert_nearest(&share(&|j| u64::from(j) == k), pass_hat_k(n, c, k).unwrap());
+                for m in 0..=k {
+                    assert_relative(&share(&|j| u64::from(j) >= m), at_least_m_of_k(n, c, k, m).unwrap());
+                    assert_relative(&share(&|j| u64::from(j) == m), exactly_m_of_k(n, c, k, m).unwrap());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_are_rounded_up_but_not_by_float_noise() {
+    for hundredths in 1..=100u32 {
+        for k in [1u64, 2, 3, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200] {
+            let want = (u64::from(hundredths) * k).div_ceil(100).max(1);
+            assert_eq!(passes_needed(k, f64::from(hundredths) / 100.0).unwrap(), want, "0.{hundredths} of {k}");
+        }
+    }
+    assert_eq!(passes_needed(7, 0.0).unwrap(), 1);
+}
+
+#[test]
+fn domains() {
+    let named = |result: kofn_core::Result<f64>| match result {
+        Err(Error::Argument { name, problem }) => format!("{name}: {problem}"),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(named(pass_at_k(5, 2, 6)), "k: k = 6 is more than n = 5");
+    assert_eq!(named(pass_at_k(5, 6, 2)), "c: c = 6 is more than n = 5");
+    assert_eq!(named(pass_hat_k(5, 2, 0)), "k: k = 0: at least 1 rollout must be drawn");
+    assert_eq!(named(pass_at_k((1 << 53) + 1, 2, 1)), "n: n = 9007199254740993 is more than 2^53");
+    assert_eq!(named(learnability(0, 0)), "n: n = 0: at least 1 rollout is needed");
+    assert_eq!(named(learnability_unbiased(1, 0)), "n: n = 1: the unbiased form needs at least 2 rollouts");
+    assert_eq!(named(at_least_m_of_k(5, 2, 3, 4)), "m: m = 4 is more than k = 3");
+    assert_eq!(named(g_pass_at_k(5, 2, 3, f64::NAN)), "tau: tau = NaN is not from 0 to 1");
+    assert_eq!(
+        named(mg_pass_at_k(5, 2, 1, true)),
+        "normalize: k = 1 leaves no share above 1/2 to average; it needs k >= 2"
+    );
+}

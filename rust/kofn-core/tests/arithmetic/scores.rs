@@ -1,0 +1,177 @@
+use kofn_core::estimators::hypergeometric::{pass_at_k, pass_hat_k};
+use kofn_core::estimators::order::*;
+use num_rational::BigRational;
+use num_traits::Zero;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::oracle::{assert_near, assert_nearest, binomial, fraction, rational};
+
+/// Scores with ties, negatives and decimals.
+fn scores(most: usize) -> impl Strategy<Value = Vec<f64>> {
+    vec(prop_oneof![(-4i32..4).prop_map(f64::from), (-1000i32..1000).prop_map(|x| f64::from(x) / 7.0)], 1..most)
+}
+
+/// E of the j-th smallest of k by its weights over the sorted scores.
+fn order_statistic(scores: &[f64], j: u64, k: u64) -> BigRational {
+    let mut sorted = scores.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len() as u64;
+    (1..=n).zip(&sorted).fold(BigRational::zero(), |sum, (i, &x)| {
+        if i < j || n - i < k - j {
+            return sum;
+        }
+        sum + rational(x) * fraction(binomial(i - 1, j - 1) * binomial(n - i, k - j), binomial(n, k))
+    })
+}
+
+fn size(scores: &[f64]) -> f64 {
+    scores.iter().fold(0.0, |size: f64, x| size.max(x.abs()))
+}
+
+proptest! {
+    #[test]
+    fn best_and_worst_are_within_an_ulp(scores in scores(40), k in 1u64..40) {
+        let k = k.min(scores.len() as u64);
+        let levels = levels_from(&mut scores.clone());
+        let ulp = f64::EPSILON;
+        assert_near(&order_statistic(&scores, k, k), best_of_k(&levels, k), ulp, size(&scores));
+        assert_near(&order_statistic(&scores, 1, k), worst_of_k(&levels, k), ulp, size(&scores));
+        assert_nearest(&order_statistic(&scores, 1, 1), mean(&levels));
+    }
+
+    #[test]
+    fn order_statistics_are_near(scores in scores(25), j in 1u64..25, k in 1u64..25, q in 0.0f64..=1.0) {
+        let k = k.min(scores.len() as u64);
+        let j = j.min(k);
+        let levels = levels_from(&mut scores.clone());
+        let near = |want: BigRational, got| assert_near(&want, got, 1e-14, size(&scores));
+        near(order_statistic(&scores, j, k), order_statistic_of_k(&levels, j, k));
+        let middle = order_statistic(&scores, k.div_ceil(2), k) + order_statistic(&scores, k / 2 + 1, k);
+        near(middle / fraction(2, 1), median_of_k(&levels, k));
+        let at = rational(q) * fraction(k - 1, 1);
+        let floor = u64::try_from(at.floor().to_integer()).unwrap();
+        let share = at - fraction(floor, 1);
+        let lower = order_statistic(&scores, floor + 1, k);
+        let upper = if share.is_zero() { lower.clone() } else { order_statistic(&scores, floor + 2, k) };
+        near(&lower + (upper - &lower) * share, quantile_of_k(&levels, q, k).unwrap());
+    }
+
+    #[test]
+    fn identities(scores in scores(60), k in 1u64..60, e in -300i32..300, shift in -1000i32..1000) {
+        let k = k.min(scores.len() as u64);
+        let levels = levels_from(&mut scores.clone());
+        let map = |f: &dyn Fn(f64) -> f64| levels_from(&mut scores.iter().map(|&x| f(x)).collect::<Vec<_>>());
+        let (best, worst) = (best_of_k(&levels, k), worst_of_k(&levels, k));
+        prop_assert_eq!(worst, 0.0 - best_of_k(&map(&|x| -x), k));
+        prop_assert!(worst <= best);
+        let power = 2f64.powi(e);
+        prop_assert_eq!(best_of_k(&map(&|x| x * power), k), best * power);
+        prop_assert_eq!(order_statistic_of_k(&levels, k, k), best);
+        prop_assert_eq!(order_statistic_of_k(&levels, 1, k), worst);
+        prop_assert_eq!(quantile_of_k(&levels, 1.0, k).unwrap(), best);
+        prop_assert_eq!(quantile_of_k(&levels, 0.0, k).unwrap(), worst);
+        if k < scores.len() as u64 {
+            prop_assert!(best_of_k(&levels, k + 1) >= best);
+        }
+        let whole = map(&f64::trunc);
+        let moved = map(&|x| x.trunc() + f64::from(shift));
+        let want = best_of_k(&whole, k) + f64::from(shift);
+        prop_assert!((best_of_k(&moved, k) - want).abs() <= 2.0 * f64::EPSILON * 2000.0);
+    }
+
+    #[test]
+    fn passes_are_scores_of_0_and_1(n in 1u64..300, c in 0u64..300, k in 1u64..300) {
+        let (c, k) = (c.min(n), k.min(n));
+        let levels: Vec<_> = [(0.0, n - c), (1.0, c)]
+            .into_iter()
+            .filter_map(|(value, count)| (count > 0).then_some(Level { value, count }))
+            .collect();
+        prop_assert_eq!(best_of_k(&levels, k), pass_at_k(n, c, k).unwrap());
+        let (worst, hat) = (worst_of_k(&levels, k), pass_hat_k(n, c, k).unwrap());
+        prop_assert!((worst - hat).abs() <= f64::EPSILON * hat || hat < 1e-280, "{} {}", worst, hat);
+    }
+
+    #[test]
+    fn equal_scores_and_k_of_n_are_exact(x in any::<f64>().prop_filter("finite", |x| x.is_finite()), n in 1usize..50, k in 1u64..50, q in 0.0f64..=1.0, other in scores(30)) {
+        let k = k.min(n as u64);
+        let levels = levels_from(&mut vec![x; n]);
+        for value in [best_of_k(&levels, k), worst_of_k(&levels, k), median_of_k(&levels, k), quantile_of_k(&levels, q, k).unwrap(), mean(&levels)] {
+            prop_assert_eq!(value, x);
+        }
+        let mut sorted = other;
+        let levels = levels_from(&mut sorted);
+        let all = sorted.len() as u64;
+        prop_assert_eq!(best_of_k(&levels, all), sorted[sorted.len() - 1]);
+        prop_assert_eq!(worst_of_k(&levels, all), sorted[0]);
+        for j in 1..=all {
+            prop_assert_eq!(order_statistic_of_k(&levels, j, all), sorted[usize::try_from(j - 1).unwrap()]);
+        }
+    }
+
+    #[test]
+    fn huge_and_tiny_scores_stay_between_their_ends(bits in vec(any::<u64>(), 1..20), k in 1u64..20) {
+        let mut scores: Vec<_> = bits.into_iter().map(f64::from_bits).filter(|x| x.is_finite()).collect();
+        prop_assume!(!scores.is_empty());
+        let k = k.min(scores.len() as u64);
+        let exact = (order_statistic(&scores, k, k), order_statistic(&scores, k.div_ceil(2), k));
+        let size = size(&scores);
+        let levels = levels_from(&mut scores);
+        for value in [best_of_k(&levels, k), worst_of_k(&levels, k), median_of_k(&levels, k)] {
+            prop_assert!((levels[0].value..=levels[levels.len() - 1].value).contains(&value), "{}", value);
+        }
+        assert_near(&exact.0, best_of_k(&levels, k), 4.0 * f64::EPSILON, size.max(f64::MIN_POSITIVE));
+        assert_near(&exact.1, order_statistic_of_k(&levels, k.div_ceil(2), k), 1e-14, size.max(f64::MIN_POSITIVE));
+    }
+}
+
+#[test]
+fn every_subset_of_small_tasks() {
+    let scores = [2.0, -1.5, 2.0, 0.25, 7.0, -1.5, 0.0, 3.0];
+    for n in 1..=8u32 {
+        let scores = &scores[..n as usize];
+        let levels = levels_from(&mut scores.to_vec());
+        for k in 1..=n {
+            let draws: Vec<Vec<f64>> = (0u32..1 << n)
+                .filter(|set| set.count_ones() == k)
+                .map(|set| {
+                    let mut draw: Vec<f64> = (0..n).filter(|i| set >> i & 1 == 1).map(|i| scores[i as usize]).collect();
+                    draw.sort_by(f64::total_cmp);
+                    draw
+                })
+                .collect();
+            for j in 1..=k {
+                let sum = draws.iter().fold(BigRational::zero(), |sum, draw| sum + rational(draw[j as usize - 1]));
+                let want = sum / fraction(draws.len(), 1);
+                assert_near(&want, order_statistic_of_k(&levels, j.into(), k.into()), 1e-14, 7.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn gaps_beyond_every_float() {
+    let levels = levels_from(&mut [f64::MIN, f64::MAX]);
+    assert_eq!(best_of_k(&levels, 1), 0.0);
+    assert_eq!(best_of_k(&levels, 2), f64::MAX);
+    assert_eq!(median_of_k(&levels, 2), 0.0);
+    let levels = levels_from(&mut [f64::MIN, 0.0, f64::MAX]);
+    assert!((best_of_k(&levels, 2) / f64::MAX - 2.0 / 3.0).abs() < 1e-15);
+}
+
+#[test]
+fn minus_zero_is_zero() {
+    let levels = levels_from(&mut [-0.0, 0.0, -0.0]);
+    assert_eq!(levels, [Level { value: 0.0, count: 3 }]);
+    for value in [best_of_k(&levels, 2), worst_of_k(&levels, 2), mean(&levels)] {
+        assert_eq!(value.to_bits(), 0);
+    }
+}
+
+#[test]
+fn q_outside_its_range() {
+    let levels = levels_from(&mut [1.0, 2.0]);
+    for q in [-0.1, 1.1, f64::NAN] {
+        assert!(quantile_of_k(&levels, q, 2).is_err());
+    }
+}
