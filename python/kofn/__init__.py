@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kofn.batches import GradeBatch, grade_batch
     from kofn.checks import Check, Grade, grade, optional, required
     from kofn.policies import ScoreThreshold, VerifierVerdict
+    from kofn.estimators import best_of_k, g_pass_at_k, learnability, pass_at_k, pass_hat_k, worst_of_k
     from kofn.reports import Figure, Report
     from kofn.rollouts import Rollout
     from kofn.tasks import TaskIndex, counts
@@ -37,12 +38,18 @@ _HOMES = {
     "Verification": "kofn.verifications",
     "Verifier": "kofn.verifiers",
     "VerifierVerdict": "kofn.policies",
+    "best_of_k": "kofn.estimators",
     "counts": "kofn.tasks",
+    "g_pass_at_k": "kofn.estimators",
     "grade": "kofn.checks",
     "grade_batch": "kofn.batches",
+    "learnability": "kofn.estimators",
     "metrics": "kofn._metrics",
     "optional": "kofn.checks",
+    "pass_at_k": "kofn.estimators",
+    "pass_hat_k": "kofn.estimators",
     "required": "kofn.checks",
+    "worst_of_k": "kofn.estimators",
 }
 
 __all__ = [
@@ -63,12 +70,18 @@ __all__ = [
     "Verifier",
     "VerifierVerdict",
     "__version__",
+    "best_of_k",
     "counts",
+    "g_pass_at_k",
     "grade",
     "grade_batch",
+    "learnability",
     "metrics",
     "optional",
+    "pass_at_k",
+    "pass_hat_k",
     "required",
+    "worst_of_k",
 ]
 
 

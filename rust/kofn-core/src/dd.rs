@@ -97,6 +97,17 @@ impl Double {
         Self { high, low }
     }
 
+    /// 1 / it: relative error below 2^-102.
+    #[inline]
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let first = 1.0 / self.high;
+        let (back, error) = two_product(first, self.high);
+        let rest = (1.0 - back) - error - first * self.low;
+        let (high, low) = fast_two_sum(first, rest / self.high);
+        Self { high, low }
+    }
+
     /// 1 minus it.
     #[inline]
     #[must_use]

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 mod checks;
 mod door;
 mod errors;
+mod estimators;
 mod snapshot;
 mod tally;
 
@@ -21,6 +22,12 @@ mod _core {
     use super::door::groups::{TaskIndex, consecutive_groups};
     #[pymodule_export]
     use super::tally::{Tally, ascii_label, canonical_label};
+
+    #[pymodule_export]
+    use super::estimators::{
+        at_least_m_of_k, exactly_m_of_k, expected_attempts, g_pass_at_k, learnability, mg_pass_at_k, order_of_groups,
+        order_of_rows, order_of_task, pass_at_k, pass_hat_k,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::exact::{power_of_two, ratio};
 
 /// One step of a double-double product errs by less than this, relative to it.
-const STEP_ERROR: f64 = 1.0 / (1u128 << 101) as f64;
+pub(super) const STEP_ERROR: f64 = 1.0 / (1u128 << 101) as f64;
 /// Below it 1 - x rounds to 1.
 const NOTHING: f64 = 1.0 / (1u64 << 55) as f64;
 /// Products are scaled up by 2^512 when they fall below 2^-512, so that their low parts never underflow.
@@ -267,7 +267,7 @@ pub enum Kind {
 
 impl Kind {
     /// The outcome whose absence from the k draws the product measures.
-    const fn unwanted(self, n: u64, c: u64) -> u64 {
+    pub(super) const fn unwanted(self, n: u64, c: u64) -> u64 {
         match self {
             Self::AtLeastOne => c,
             Self::All => n - c,

@@ -1,8 +1,11 @@
 //! Estimators of one task: from its counts (n, c), or from the sorted scores of its rollouts.
 
+pub mod batch;
+mod binomials;
 mod domain;
 pub mod hypergeometric;
 pub mod order;
+pub mod rows;
 mod tails;
 mod wide;
 

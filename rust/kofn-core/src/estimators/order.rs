@@ -161,8 +161,10 @@ pub fn quantile_of_k(levels: &[Level], q: f64, k: u64) -> Result<f64> {
 
 /// The point that lies `share` of the way from a to b >= a.
 fn between(a: f64, b: f64, share: f64) -> f64 {
-    let width = b - a;
-    if width.is_finite() { a + share * width } else { (1.0 - share) * a + share * b }
+    let scale = Scale::new(a, b);
+    let mut sum = Gaps::new(scale.down(a));
+    sum.add(scale.down(b), scale.down(a), Double { high: share, low: 0.0 });
+    scale.up(sum.total()).clamp(a, b)
 }
 
 /// A power of two that keeps gaps and their products within the range where they are exact; 1 for usual scores.

@@ -1,4 +1,5 @@
 use kofn_core::Error;
+use kofn_core::estimators::batch::Counts;
 use kofn_core::estimators::hypergeometric::*;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
@@ -171,4 +172,55 @@ fn domains() {
         named(mg_pass_at_k(5, 2, 1, true)),
         "normalize: k = 1 leaves no share above 1/2 to average; it needs k >= 2"
     );
+}
+
+/// The four ways through a batch: cells that repeat, tables, a few tasks, counts too large for tables.
+#[test]
+fn batches_have_the_bits_of_single_values() {
+    let mut state = 1u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    for (tasks, least, most) in [(3000, 16, 16), (3000, 8, 400), (10, 8, 400), (300, 8, 5000), (100, 1 << 40, 1 << 41)]
+    {
+        let n: Vec<i64> = (0..tasks).map(|_| (least + random(most - least + 1)).cast_signed()).collect();
+        let c: Vec<i64> = n.iter().map(|n| random(n.cast_unsigned().min(3000) + 1).cast_signed()).collect();
+        let ks = [1, 2, 3, 8, 5];
+        let mut out = vec![0.0; n.len() * ks.len()];
+        for (kind, single) in [(Kind::AtLeastOne, pass_at_k as fn(u64, u64, u64) -> _), (Kind::All, pass_hat_k)] {
+            Counts { n: &n, c: &c }.pass(kind, &ks, &mut out).unwrap();
+            for (i, row) in out.chunks(ks.len()).enumerate() {
+                let [n, c] = [n[i], c[i]].map(i64::cast_unsigned);
+                for (&k, value) in ks.iter().zip(row) {
+                    assert_eq!(value.to_bits(), single(n, c, k).unwrap().to_bits(), "{n} {c} {k}");
+                }
+            }
+        }
+        Counts { n: &n, c: &c }.each(&ks, &mut out, |n, c, k| g_pass_at_k(n, c, k, 0.5)).unwrap();
+        let [first, second] = [n[0], c[0]].map(i64::cast_unsigned);
+        assert_eq!(out[3], g_pass_at_k(first, second, 8, 0.5).unwrap());
+    }
+}
+
+#[test]
+fn one_count_stands_for_every_task() {
+    let mut out = [0.0; 3];
+    Counts { n: &[4], c: &[0, 1, 4] }.pass(Kind::AtLeastOne, &[2], &mut out).unwrap();
+    assert_eq!(out, [0.0, 0.5, 1.0]);
+    Counts { n: &[4, 2, 1], c: &[1] }.without_k(&mut out, learnability).unwrap();
+    assert_eq!(out, [0.75, 1.0, 0.0]);
+}
+
+#[test]
+fn a_bad_count_is_named_with_its_position() {
+    let mut out = [0.0; 6];
+    let mut problem =
+        |n: &[i64], c: &[i64], ks: &[u64]| Counts { n, c }.pass(Kind::All, ks, &mut out).unwrap_err().to_string();
+    assert_eq!(problem(&[5, 5], &[1, 6], &[1]), "c: c = 6 at position 1 is more than n = 5");
+    assert_eq!(problem(&[5, -5], &[1, 1], &[1]), "n: n = -5 at position 1 is negative");
+    assert_eq!(problem(&[5, 3], &[1, 1], &[1, 4]), "k: k = 4 is more than n = 3 at position 1");
+    assert_eq!(problem(&[5], &[1], &[0]), "k: k = 0: at least 1 rollout must be drawn");
+    assert_eq!(problem(&[5], &[1], &[1, 0]), "k: k = 0: at least 1 rollout must be drawn");
+    assert_eq!(problem(&[5, 5, 5], &[1, 1], &[1]), "c: 2 counts beside 3 of n");
 }

@@ -1,5 +1,6 @@
 use kofn_core::estimators::hypergeometric::{pass_at_k, pass_hat_k};
 use kofn_core::estimators::order::*;
+use kofn_core::estimators::rows::Order;
 use num_rational::BigRational;
 use num_traits::Zero;
 use proptest::collection::vec;
@@ -174,4 +175,34 @@ fn q_outside_its_range() {
     for q in [-0.1, 1.1, f64::NAN] {
         assert!(quantile_of_k(&levels, q, 2).is_err());
     }
+}
+
+#[test]
+fn groups_rows_and_single_tasks_agree() {
+    let scores = [0.5, f64::NAN, 1.0, -0.0, 0.25, 2.0];
+    let ks = [1, 2, 3];
+    for order in [Order::Best, Order::Worst, Order::Median, Order::Nth(1), Order::Quantile(0.3)] {
+        let (mut rows, mut groups, mut task) = ([0.0; 6], [0.0; 6], [0.0; 3]);
+        order.of_rows(&scores, 3, &ks, &mut rows).unwrap();
+        let shuffled = [scores[3], scores[0], scores[1], scores[4], scores[2], scores[5]];
+        order.of_groups(&shuffled, &[1, 0, 0, 1, 0, 1], &ks, &mut groups).unwrap();
+        order.of_task(&scores[3..], &ks, &mut task).unwrap();
+        assert_eq!(rows.map(f64::to_bits), groups.map(f64::to_bits));
+        assert_eq!(rows[3..], task);
+        assert!(rows[2].is_nan() && !rows[1].is_nan());
+    }
+}
+
+#[test]
+fn bad_scores_and_ks() {
+    let problem = |scores: &[f64], ks: &[u64]| Order::Best.of_task(scores, ks, &mut [0.0]).unwrap_err().to_string();
+    assert_eq!(problem(&[1.0, f64::NAN], &[2]), "k: k = 2 is more than the 1 scored rollouts");
+    assert_eq!(problem(&[1.0], &[0]), "k: k = 0: at least 1 rollout must be drawn");
+    assert_eq!(
+        problem(&[1.0, f64::NEG_INFINITY], &[1]),
+        "scores: -inf at position 1: scores are finite, NaN means not scored"
+    );
+    let groups = Order::Best.of_groups(&[1.0, f64::INFINITY, 2.0], &[0, 1, 0], &[1], &mut [0.0; 2]);
+    assert!(groups.unwrap_err().to_string().contains("inf at position 1"));
+    assert!(Order::Best.of_groups(&[1.0], &[0, 1], &[1], &mut [0.0; 2]).is_err());
 }

@@ -22,7 +22,9 @@ fn total(values: &[f64]) -> BigRational {
 
 fn sum_of(values: &[f64]) -> Exact {
     let mut sum = Exact::default();
-    values.iter().for_each(|&x| sum.add(x));
+    for &x in values {
+        sum.add(x);
+    }
     sum
 }
 
@@ -69,7 +71,9 @@ proptest! {
         }
         // Taking everything away again leaves nothing, whatever window it left behind.
         let mut none = whole;
-        values.iter().for_each(|&x| none.add(-x));
+        for &x in &values {
+            none.add(-x);
+        }
         prop_assert_eq!(&none, &Exact::default());
         prop_assert_eq!(encoded(&none), encoded(&Exact::default()));
     }
@@ -93,7 +97,9 @@ proptest! {
     fn variance_is_rounded_once(values in vec(finite(), 1..12)) {
         let n = values.len();
         let mut squares = Exact::default();
-        values.iter().for_each(|&x| squares.add_square(x));
+        for &x in &values {
+            squares.add_square(x);
+        }
         let average = total(&values) / fraction(n, 1);
         let exact = values.iter().fold(BigRational::zero(), |sum, &x| {
             let distance = rational(x) - &average;
@@ -107,7 +113,9 @@ proptest! {
     #[test]
     fn encoding_comes_back(values in vec(finite(), 0..20), tail in vec(any::<u8>(), 0..5)) {
         let mut sum = sum_of(&values);
-        values.iter().for_each(|&x| sum.add_square(x));
+        for &x in &values {
+            sum.add_square(x);
+        }
         let mut bytes = encoded(&sum);
         bytes.extend(&tail);
         let mut rest = bytes.as_slice();
