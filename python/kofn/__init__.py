@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from kofn.accumulators import Accumulator
     from kofn.batches import GradeBatch, grade_batch
     from kofn.checks import Check, Grade, grade, optional, required
-    from kofn.policies import ScoreThreshold, VerifierVerdict
     from kofn.estimators import best_of_k, g_pass_at_k, learnability, pass_at_k, pass_hat_k, worst_of_k
+    from kofn.policies import ScoreThreshold, VerifierVerdict
     from kofn.reports import Figure, Report
     from kofn.rollouts import Rollout
     from kofn.tasks import TaskIndex, counts

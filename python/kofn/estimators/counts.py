@@ -37,7 +37,9 @@ def _aligned(n: ArrayLike, c: ArrayLike) -> tuple[Counts, Counts, tuple[int, ...
     except ValueError:
         raise outside("c", f"shape {c.shape} does not broadcast with n of shape {n.shape}") from None
     flat_n, flat_c = (
-        array.reshape(-1) if array.size == 1 or array.shape == shape else np.broadcast_to(array, shape).reshape(-1)
+        array.reshape(-1)
+        if array.size == 1 or array.shape == shape
+        else np.broadcast_to(array, shape).reshape(-1)
         for array in (n, c)
     )
     return flat_n, flat_c, shape

@@ -23,7 +23,9 @@ __all__ = ["best_of_k", "median_of_k", "order_statistic_of_k", "quantile_of_k", 
 def _order(scores: Any, k: Any, groups: Any, group_size: Any, which: str, at: float = 0.0) -> Any:
     array = _columns.array("scores", scores)
     if array.ndim not in {1, 2}:
-        raise outside("scores", f"one dimension (rollouts) or two (tasks, rollouts) are needed, not {array.ndim}")
+        raise outside(
+            "scores", f"one dimension (rollouts) or two (tasks, rollouts) are needed, not {array.ndim}"
+        )
     array = _columns.floats("scores", array)
     ks, single = draws(k)
     if array.ndim == 1 and groups is None and group_size is None:
