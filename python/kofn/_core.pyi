@@ -53,6 +53,7 @@ class Tally:
         denominator: str,
         on_short: str,
         part: str | None,
+        also: list[str] = ...,
     ) -> Tally: ...
     def add_arrays(
         self,

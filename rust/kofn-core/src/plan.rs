@@ -233,6 +233,16 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Add labels beside the list or the defaults, as asked for by name: what a gate rests on (spec 8.1).
+    pub fn also(mut self, labels: &[String]) -> Result<Self> {
+        for label in labels {
+            for statistic in Statistic::parse(label, &[], &mut false)? {
+                self.add(statistic, true);
+            }
+        }
+        Ok(self)
+    }
+
     /// A plan from its own labels, as an encoded tally holds them; none where one is not canonical.
     #[must_use]
     pub fn restore(statistics: &[(String, bool)], defaults: bool, by: Option<String>) -> Option<Self> {
@@ -248,7 +258,8 @@ impl Plan {
     }
 
     fn add(&mut self, statistic: Statistic, asked: bool) {
-        if self.statistics.iter().any(|(known, _)| *known == statistic) {
+        if let Some((_, known)) = self.statistics.iter_mut().find(|(known, _)| *known == statistic) {
+            *known |= asked;
             return;
         }
         if let Some(series) = statistic.series()
@@ -357,5 +368,26 @@ impl fmt::Display for Refusal {
                 write!(f, "{series} holds text in task {task:?}; only agreement:S takes text")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(plan: &Plan, label: &str) -> Option<bool> {
+        plan.statistics.iter().find(|(statistic, _)| statistic.to_string() == label).map(|(_, asked)| *asked)
+    }
+
+    #[test]
+    fn gated_labels_join_the_defaults_as_asked_for() {
+        let gated = ["mean_score", "pass_hat_5", "agreement:answer"].map(str::to_owned);
+        let plan = Plan::new(None, &[], None).and_then(|plan| plan.also(&gated)).expect("labels");
+        assert!(plan.defaults);
+        assert_eq!(asked(&plan, "pass@1"), Some(false));
+        assert_eq!(asked(&plan, "mean_score"), Some(true));
+        assert_eq!(asked(&plan, "pass^5"), Some(true));
+        assert_eq!(plan.series, ["answer"]);
+        assert!(Plan::default().also(&["pass@k".to_owned()]).is_err());
     }
 }

@@ -70,7 +70,7 @@ impl Tally {
 #[pymethods]
 impl Tally {
     #[new]
-    #[pyo3(signature = (statistics, k, by, policy, chosen, requested, denominator, on_short, part))]
+    #[pyo3(signature = (statistics, k, by, policy, chosen, requested, denominator, on_short, part, also=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
     fn new(
         py: Python<'_>,
@@ -83,10 +83,11 @@ impl Tally {
         denominator: &str,
         on_short: &str,
         part: Option<String>,
+        also: Vec<String>,
     ) -> PyResult<Self> {
         let setup = || -> Result<Setup> {
             Ok(Setup {
-                plan: Plan::new(statistics.as_deref(), &k, by)?,
+                plan: Plan::new(statistics.as_deref(), &k, by)?.also(&also)?,
                 policy: self::policy(policy)?,
                 chosen,
                 requested: requested.map(RequestedParts::into_core),
