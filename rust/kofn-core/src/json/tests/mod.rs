@@ -1,6 +1,10 @@
 //! The reader as its callers see it.
 
+mod formats;
+mod hostile;
 mod native;
+mod properties;
+mod sources;
 
 use super::{Mapping, Options, Source, read};
 use crate::batch::Batch;

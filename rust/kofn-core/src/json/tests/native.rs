@@ -325,8 +325,9 @@ fn scores_are_held_against_the_declared_range() {
     let late = message(format!("{{\"task\": \"a\", \"score\": 1}}\n{header}"));
     assert!(late.contains("line 2, field run.score_range: must stand before the first rollout"), "{late}");
     // The range of one source holds for the run, whichever source is read first.
-    let (ranged, other) = (Source::memory("b", header.as_bytes().to_vec()), br#"{"task": "a", "score": -2}"#);
-    for sources in [vec![Source::memory("a", other.to_vec()), ranged]] {
+    let ranged = || Source::memory("b", header.as_bytes().to_vec());
+    let other = || Source::memory("a", br#"{"task": "a", "score": -2}"#.to_vec());
+    for sources in [vec![other(), ranged()], vec![ranged(), other()]] {
         let error = read_with(sources, How::default()).expect_err("outside").to_string();
         assert!(error.starts_with("a, line 1, field score: -2 lies outside"), "{error}");
     }
