@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    Count = int | np.integer[Any]
     Counts = NDArray[np.int64]
+    Draws = Count | Sequence[int] | NDArray[Any]
 
 __all__ = [
     "at_least_m_of_k",
@@ -57,9 +59,9 @@ def _with_k(
 
 
 @overload
-def pass_at_k(n: int, c: int, k: int) -> float: ...
+def pass_at_k(n: Count, c: Count, k: Count) -> float: ...
 @overload
-def pass_at_k(n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any]) -> NDArray[np.float64]: ...
+def pass_at_k(n: ArrayLike, c: ArrayLike, k: Draws) -> NDArray[np.float64]: ...
 def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
     r"""Probability that at least one of k rollouts passes.
 
@@ -102,9 +104,9 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
 
 
 @overload
-def pass_hat_k(n: int, c: int, k: int) -> float: ...
+def pass_hat_k(n: Count, c: Count, k: Count) -> float: ...
 @overload
-def pass_hat_k(n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any]) -> NDArray[np.float64]: ...
+def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Draws) -> NDArray[np.float64]: ...
 def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
     r"""Probability that all of k rollouts pass.
 
@@ -145,11 +147,9 @@ def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
 
 
 @overload
-def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float: ...
+def g_pass_at_k(n: Count, c: Count, k: Count, tau: float) -> float: ...
 @overload
-def g_pass_at_k(
-    n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any], tau: float
-) -> NDArray[np.float64]: ...
+def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: Draws, tau: float) -> NDArray[np.float64]: ...
 def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: Any, tau: float) -> Any:
     r"""G-Pass@k: probability that at least a share tau of k rollouts pass.
 
@@ -192,11 +192,9 @@ def g_pass_at_k(n: ArrayLike, c: ArrayLike, k: Any, tau: float) -> Any:
 
 
 @overload
-def mg_pass_at_k(n: int, c: int, k: int, *, normalize: bool = ...) -> float: ...
+def mg_pass_at_k(n: Count, c: Count, k: Count, *, normalize: bool = ...) -> float: ...
 @overload
-def mg_pass_at_k(
-    n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any], *, normalize: bool = ...
-) -> NDArray[np.float64]: ...
+def mg_pass_at_k(n: ArrayLike, c: ArrayLike, k: Draws, *, normalize: bool = ...) -> NDArray[np.float64]: ...
 def mg_pass_at_k(n: ArrayLike, c: ArrayLike, k: Any, *, normalize: bool = False) -> Any:
     r"""mG-Pass@k: G-Pass@k averaged over the shares from one half to one.
 
@@ -236,11 +234,9 @@ def mg_pass_at_k(n: ArrayLike, c: ArrayLike, k: Any, *, normalize: bool = False)
 
 
 @overload
-def at_least_m_of_k(n: int, c: int, k: int, m: int) -> float: ...
+def at_least_m_of_k(n: Count, c: Count, k: Count, m: int) -> float: ...
 @overload
-def at_least_m_of_k(
-    n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any], m: int
-) -> NDArray[np.float64]: ...
+def at_least_m_of_k(n: ArrayLike, c: ArrayLike, k: Draws, m: int) -> NDArray[np.float64]: ...
 def at_least_m_of_k(n: ArrayLike, c: ArrayLike, k: Any, m: int) -> Any:
     r"""Probability that at least m of k rollouts pass.
 
@@ -278,11 +274,9 @@ def at_least_m_of_k(n: ArrayLike, c: ArrayLike, k: Any, m: int) -> Any:
 
 
 @overload
-def exactly_m_of_k(n: int, c: int, k: int, m: int) -> float: ...
+def exactly_m_of_k(n: Count, c: Count, k: Count, m: int) -> float: ...
 @overload
-def exactly_m_of_k(
-    n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any], m: int
-) -> NDArray[np.float64]: ...
+def exactly_m_of_k(n: ArrayLike, c: ArrayLike, k: Draws, m: int) -> NDArray[np.float64]: ...
 def exactly_m_of_k(n: ArrayLike, c: ArrayLike, k: Any, m: int) -> Any:
     r"""Probability that exactly m of k rollouts pass.
 
@@ -318,11 +312,9 @@ def exactly_m_of_k(n: ArrayLike, c: ArrayLike, k: Any, m: int) -> Any:
 
 
 @overload
-def expected_attempts(n: int, c: int, k: int) -> float: ...
+def expected_attempts(n: Count, c: Count, k: Count) -> float: ...
 @overload
-def expected_attempts(
-    n: ArrayLike, c: ArrayLike, k: int | Sequence[int] | NDArray[Any]
-) -> NDArray[np.float64]: ...
+def expected_attempts(n: ArrayLike, c: ArrayLike, k: Draws) -> NDArray[np.float64]: ...
 def expected_attempts(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
     r"""Mean number of rollouts drawn until the first that passes, at most k.
 
@@ -355,7 +347,7 @@ def expected_attempts(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
 
 
 @overload
-def learnability(n: int, c: int, *, unbiased: bool = ...) -> float: ...
+def learnability(n: Count, c: Count, *, unbiased: bool = ...) -> float: ...
 @overload
 def learnability(n: ArrayLike, c: ArrayLike, *, unbiased: bool = ...) -> NDArray[np.float64]: ...
 def learnability(n: ArrayLike, c: ArrayLike, *, unbiased: bool = False) -> Any:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    Draws = int | Sequence[int] | NDArray[Any]
-    Values = float | NDArray[np.float64]
+    Draws = int | np.integer[Any] | Sequence[int] | NDArray[Any]
+    Scores = ArrayLike | Sequence[float | None]
 
 __all__ = ["best_of_k", "median_of_k", "order_statistic_of_k", "quantile_of_k", "worst_of_k"]
 
@@ -42,7 +42,7 @@ def _order(scores: Any, k: Any, groups: Any, group_size: Any, which: str, at: fl
     return result.reshape(tasks) if single else result.reshape(tasks, len(ks))
 
 
-def best_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
+def best_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
     r"""Return the expected best score of k rollouts, drawn without replacement from those of a task.
 
     .. math:: \sum_{i=k}^{n} x_{(i)} \binom{i-1}{k-1} \Big/ \binom{n}{k}
@@ -91,7 +91,7 @@ def best_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: in
     return _order(scores, k, groups, group_size, "best")
 
 
-def worst_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
+def worst_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
     r"""Return the expected worst score of k rollouts, drawn without replacement from those of a task.
 
     .. math:: \sum_{i=1}^{n-k+1} x_{(i)} \binom{n-i}{k-1} \Big/ \binom{n}{k}
@@ -129,7 +129,7 @@ def worst_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: i
 
 
 def order_statistic_of_k(
-    scores: ArrayLike, k: Draws, j: int, *, groups: Any = None, group_size: int | None = None
+    scores: Scores, k: Draws, j: int, *, groups: Any = None, group_size: int | None = None
 ) -> Any:
     r"""Return the expected j-th smallest score of k rollouts, drawn without replacement from those of a task.
 
@@ -169,7 +169,7 @@ def order_statistic_of_k(
     return _order(scores, k, groups, group_size, "nth", whole("j", j))
 
 
-def median_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
+def median_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
     """Return the expected median of the scores of k rollouts: the middle one, or the mean of the two there.
 
     Parameters
@@ -203,7 +203,7 @@ def median_of_k(scores: ArrayLike, k: Draws, *, groups: Any = None, group_size: 
 
 
 def quantile_of_k(
-    scores: ArrayLike, k: Draws, q: float, *, groups: Any = None, group_size: int | None = None
+    scores: Scores, k: Draws, q: float, *, groups: Any = None, group_size: int | None = None
 ) -> Any:
     """Return the expected q-quantile of the scores of k rollouts, of type 7 (linear, as in NumPy).
 
