@@ -82,7 +82,7 @@ rollout broke.
 _ROLLOUTS_EXAMPLES = """\
 examples
   kofn rollouts run.jsonl --task sum-1000
-  kofn rollouts run.jsonl --outcome fail --format csv
+  kofn rollouts run.jsonl --outcome failure --format csv
   kofn rollouts run.jsonl --missing
 
 """
@@ -96,6 +96,12 @@ examples
   kofn checks run.jsonl --format json
 
 """
+
+
+_OUTCOMES = (
+    *("success", "failure", "passed", "failed", "unscorable"),
+    *("succeeded", "errored", "cancelled", "unfinished"),
+)
 
 
 def build() -> argparse.ArgumentParser:
@@ -148,7 +154,7 @@ def _rollouts(it: argparse.ArgumentParser) -> None:
     _reading(it)
     chosen = it.add_argument_group("which rollouts")
     chosen.add_argument("--task", metavar="ID", help="those of one task")
-    chosen.add_argument("--outcome", choices=("pass", "fail", "indeterminate", "unscorable"), help="pass: the policy's successes; fail: determined, but no success; indeterminate: with an indeterminate verdict; unscorable: nothing to decide by")  # fmt: skip
+    chosen.add_argument("--outcome", choices=_OUTCOMES, metavar="WHICH", help="success or failure (by the policy); passed, failed or unscorable (in the registry); succeeded, errored, cancelled or unfinished (status)")  # fmt: skip
     chosen.add_argument("--missing", action="store_true", help="requested rollouts without a record instead")
     _policy(chosen)
     _output(it, ("table", "json", "csv"))

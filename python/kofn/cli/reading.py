@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
+
+from kofn.cli import status
 
 if TYPE_CHECKING:
     import argparse
@@ -12,15 +13,17 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> Run:
-    """Read the run that the arguments name; `-` is standard input."""
+    """Read the run that the arguments name, and say what the read met beside rollouts."""
     from kofn.runs import read  # noqa: PLC0415  (a bad command line should not wait for NumPy)
 
-    sources = [sys.stdin.buffer if name == "-" else name for name in arguments.runs]
-    return read(
-        sources[0] if len(sources) == 1 else sources,
+    found = read(
+        arguments.runs,
         format=arguments.input_format,
         requested=arguments.requested,
         on_error=arguments.on_error,
         on_duplicate=arguments.on_duplicate,
         on_ungradable=arguments.on_ungradable,
     )
+    for note in found.notes:
+        status.say(note)
+    return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kofn.cli import listing, output, reading, status
+from kofn.cli.parser import UsageError
 
 if TYPE_CHECKING:
     import argparse
 
-    from kofn.runs import Rollout
+    from kofn.runs import RecordedRollout, Run
 
 _NAMES = (
     *("task", "rollout", "status", "success", "registry", "score", "failed_required"),
@@ -22,46 +23,56 @@ _HEADS = {
     "tool_errors": "tool errors",
 }
 # Columns that say nothing when no rollout has them; a screen has better use for the room.
-_OPTIONAL = {"tool_calls", "tool_errors", "error"}
+_OPTIONAL = {"score", "failed_required", "tool_calls", "tool_errors", "error"}
+_MOST_MISSING = 1_000_000
 
 
 def run(arguments: argparse.Namespace) -> int:
     """List rollouts, or the missing ones."""
+    if arguments.missing and arguments.outcome is not None:
+        raise UsageError("--missing and --outcome: a missing rollout has no outcome; give one of the two")
     found = reading.run(arguments)
-    if arguments.missing:
-        rows = [
-            {"task": task, "rollout": index}
-            for task, index in found.missing()
-            if arguments.task is None or task == arguments.task
-        ]
-        names: list[str] = ["task", "rollout"]
-        empty = "no rollout is missing"
-    else:
-        rows = [_row(rollout) for rollout in found.rollouts(task=arguments.task, outcome=arguments.outcome)]
-        dropped = {
-            name
-            for name in _OPTIONAL
-            if arguments.format == "table" and all(row[name] is None for row in rows)
-        }
-        names = [name for name in _NAMES if name not in dropped]
-        empty = "no rollout matches"
+    rows, names = _missing(found, arguments) if arguments.missing else _recorded(found, arguments)
     if not rows:
-        status.say(empty)
+        status.say("no rollout is missing" if arguments.missing else "no rollout matches")
     text = listing.text(rows, names, arguments.format, output.style(arguments.output), _HEADS)
     output.write(text, arguments.output)
     return status.DONE
 
 
-def _row(rollout: Rollout) -> listing.Row:
+def _missing(found: Run, arguments: argparse.Namespace) -> tuple[list[listing.Row], list[str]]:
+    missing = found.missing()
+    if len(missing) > _MOST_MISSING:
+        raise UsageError(
+            f"{len(missing)} rollouts are missing, too many to list; kofn report --per-task counts them"
+        )
+    pairs = ((task, index) for task, index in missing if arguments.task in {None, task})
+    return [{"task": task, "rollout": index} for task, index in pairs], ["task", "rollout"]
+
+
+def _recorded(found: Run, arguments: argparse.Namespace) -> tuple[list[listing.Row], list[str]]:
+    chosen = found.rollouts(
+        task=arguments.task,
+        outcome=arguments.outcome,
+        policy=arguments.policy,
+        threshold=arguments.threshold,
+    )
+    rows = [_row(rollout) for rollout in chosen]
+    empty = {name for name in _OPTIONAL if all(row[name] in (None, []) for row in rows)}
+    return rows, [name for name in _NAMES if name not in empty or arguments.format != "table"]
+
+
+def _row(rollout: RecordedRollout) -> listing.Row:
+    error = rollout.error
     return {
         "task": rollout.task,
         "rollout": rollout.index,
-        "status": rollout.status,
+        "status": str(rollout.status),
         "success": rollout.success,
         "registry": rollout.registry,
         "score": rollout.score,
         "failed_required": list(rollout.failed_required),
         "tool_calls": rollout.tool_calls,
         "tool_errors": rollout.tool_errors,
-        "error": rollout.error,
+        "error": None if error is None else f"{error.type}: {error.message}" if error.type else error.message,
     }

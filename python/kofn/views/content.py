@@ -41,9 +41,10 @@ class Column:
 
 
 def title(report: Report) -> str:
-    """Return the run's id, or its source."""
+    """Return the title: the run's id, else its first source, else nothing more."""
     run = report.context.run
-    return run["id"] or ", ".join(run["sources"][:1]) or "unnamed run"
+    name = run["id"] or next(iter(run["sources"]), "")
+    return f"kofn report: {name}" if name else "kofn report"
 
 
 def policy(report: Report) -> str:

@@ -44,7 +44,7 @@ def render(report: Report, *, per_task: bool = False) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>kofn report: {escape(content.title(report))}</title>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(content.title(report))}</title>\n</head>\n<body>\n<main>\n"
         f"{fragment(report, per_task=per_task)}</main>\n</body>\n</html>\n"
     )
 
@@ -52,7 +52,7 @@ def render(report: Report, *, per_task: bool = False) -> str:
 def fragment(report: Report, *, per_task: bool = False) -> str:
     """Return the report as one `div`, as notebooks show it."""
     parts = [
-        f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>kofn report: {escape(content.title(report))}</h1>'
+        f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>{escape(content.title(report))}</h1>'
     ]
     if report:
         parts.append(_table(content.statistics(report), "Statistics", _meters(report)))

@@ -47,7 +47,7 @@ def render(report: Report, *, per_task: bool = False) -> str:
     facts = [f"{escape(name)}: {escape(text)}" for name, text in content.facts(report)]
     facts += [f"{escape(label)} omitted: {escape(reason)}" for label, reason in content.omitted(report)]
     facts += [escape(note) for note in report.notes]
-    caption = f"kofn report: {escape(content.title(report))}. {'. '.join(facts)}."
+    caption = f"{escape(content.title(report))}. {'. '.join(facts)}."
     parts.append(_float(content.statistics(report), caption))
     if report.groups:
         parts.append(_float(content.groups(report), f"By {escape(report.by or '')}."))

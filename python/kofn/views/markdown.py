@@ -29,7 +29,7 @@ def escape(text: str) -> str:
 
 def render(report: Report, *, per_task: bool = False) -> str:
     """Return the report as Markdown: headline, denominators, groups, tasks on request, omissions and notes."""
-    parts = [f"## kofn report: {escape(content.title(report))}"]
+    parts = [f"## {escape(content.title(report))}"]
     if report:
         parts.append(_table(content.statistics(report)))
     else:

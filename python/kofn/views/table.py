@@ -18,7 +18,7 @@ def render(report: Report, *, per_task: bool = False, style: Style | None = None
     """Return the report as a table for a screen, ending in a newline."""
     style = style or Style.plain()
     lines = [
-        style.paint("strong", style.fit(style.show(f"kofn report: {content.title(report)}"), style.width)),
+        style.paint("strong", style.fit(style.show(content.title(report)), style.width)),
         "",
     ]
     lines += _statistics(report, style)
