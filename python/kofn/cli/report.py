@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kofn.cli import gates, output
@@ -42,7 +43,7 @@ def _text(report: Report, arguments: argparse.Namespace) -> Iterable[str]:
     if arguments.format == "json":
         from kofn.reports.encode import pieces  # noqa: PLC0415
 
-        return (*pieces(report), "\n")
+        return chain(pieces(report), "\n")
     if arguments.format == "table":
         from kofn.views import table  # noqa: PLC0415
 

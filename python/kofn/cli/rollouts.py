@@ -74,5 +74,5 @@ def _row(rollout: RecordedRollout) -> listing.Row:
         "failed_required": list(rollout.failed_required),
         "tool_calls": rollout.tool_calls,
         "tool_errors": rollout.tool_errors,
-        "error": None if error is None else f"{error.type}: {error.message}" if error.type else error.message,
+        "error": None if error is None else str(error),
     }

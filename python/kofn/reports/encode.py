@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,21 +85,22 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
         columns = [column[part].tolist() for column in tasks.statistics.values()]
         rows = []
         for i, task in enumerate(ids):
-            row = [f'"task": {_text(task)}']
-            row += [
-                f'"{name}": {column[i]}'
-                for name, column in zip(COUNTS, counts, strict=True)
-                if column[i] != ABSENT
-            ]
+            row = f'{{"task": {_quoted(task)}'
+            for name, column in zip(COUNTS, counts, strict=True):
+                if column[i] != ABSENT:
+                    row += f', "{name}": {column[i]}'
             if codes[i] < len(DIAGNOSES):
-                row.append(f'"diagnosis": "{DIAGNOSES[codes[i]]}"')
-            found = [f'"scored": {scored[i]}']
-            found += [f'"{name}": {v!r}' for name, c in zip(SCORES, scores, strict=True) if (v := c[i]) == v]
+                row += f', "diagnosis": "{DIAGNOSES[codes[i]]}"'
+            row += f', "scores": {{"scored": {scored[i]}'
+            for name, column in zip(SCORES, scores, strict=True):
+                if (value := column[i]) == value:
+                    row += f', "{name}": {value!r}'
             unknown = tasks.unknown(start + i)
-            row.append(f'"scores": {{{", ".join(found)}{_members(unknown.get("scores", {}), ", ")}}}')
+            row += _members(unknown["scores"], ", ") if unknown else ""
             values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]
-            row.append(f'"statistics": {{{", ".join(values)}}}')
-            rows.append(f"{{{', '.join(row)}{_members(unknown.get('', {}), ', ')}}}")
+            row += f'}}, "statistics": {{{", ".join(values)}}}'
+            row += _members(unknown[""], ", ") if unknown else ""
+            rows.append(row + "}")
         yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)
 
 

@@ -87,7 +87,7 @@ class Report(Mapping[str, Figure]):
         ...
     kofn.errors.OmittedError: mean_score: no rollout recorded a score
     >>> report.curve("pass@k").value.tolist()
-    [0.75, 0.9166666666666666, 1.0, 1.0]
+    [0.75, 0.9166666666666667, 1.0, 1.0]
     >>> report.metrics(prefix="val/")
     {'val/pass_at_1': 0.75}
     """
