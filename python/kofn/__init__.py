@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kofn.policies import ScoreThreshold, VerifierVerdict
     from kofn.reports import Figure, Report
     from kofn.rollouts import Rollout
+    from kofn.runs import Run, read, read_runs
     from kofn.tasks import TaskIndex, counts
     from kofn.verifications import Reading, Verdict, Verification
     from kofn.verifiers import Verifier
@@ -31,6 +32,7 @@ _HOMES = {
     "Reading": "kofn.verifications",
     "Report": "kofn.reports",
     "Rollout": "kofn.rollouts",
+    "Run": "kofn.runs",
     "RunWriter": "kofn.writer",
     "ScoreThreshold": "kofn.policies",
     "TaskIndex": "kofn.tasks",
@@ -48,6 +50,8 @@ _HOMES = {
     "optional": "kofn.checks",
     "pass_at_k": "kofn.estimators",
     "pass_hat_k": "kofn.estimators",
+    "read": "kofn.runs",
+    "read_runs": "kofn.runs",
     "required": "kofn.checks",
     "worst_of_k": "kofn.estimators",
 }
@@ -80,6 +84,8 @@ __all__ = [
     "optional",
     "pass_at_k",
     "pass_hat_k",
+    "read",
+    "read_runs",
     "required",
     "worst_of_k",
 ]

@@ -1,6 +1,8 @@
 //! What a run declares about itself (spec 7.2).
 
 use crate::error::{Error, Place, Result};
+use crate::json::value::write_text;
+use crate::names::IdKind;
 
 /// Rollouts requested: one number for all tasks, or one a task in declared order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +91,36 @@ impl Header {
         self.id = self.id.take().or(other.id);
         self.score_range = self.score_range.or(other.score_range);
         Ok(())
+    }
+
+    /// The header as a line of the native form, without the line's end; ids are numbers where the run's are.
+    #[must_use]
+    pub fn line(&self, ids: Option<IdKind>) -> String {
+        let mut members = Vec::new();
+        let text = |text: &str| {
+            let mut out = String::new();
+            write_text(text, &mut out);
+            out
+        };
+        let id = |task: &String| if ids == Some(IdKind::Integer) { task.clone() } else { text(task) };
+        if let Some(id) = &self.id {
+            members.push(format!("\"id\":{}", text(id)));
+        }
+        match &self.requested {
+            Some(Requested::Each(n)) => members.push(format!("\"requested_rollouts\":{n}")),
+            Some(Requested::PerTask(list)) => {
+                let counts: Vec<String> = list.iter().map(|(task, n)| format!("{}:{n}", text(task))).collect();
+                members.push(format!("\"requested_rollouts\":{{{}}}", counts.join(",")));
+            }
+            None => {}
+        }
+        if let Some(tasks) = &self.tasks {
+            members.push(format!("\"tasks\":[{}]", tasks.iter().map(id).collect::<Vec<_>>().join(",")));
+        }
+        if let Some((low, high)) = self.score_range {
+            members.push(format!("\"score_range\":[{low:?},{high:?}]"));
+        }
+        format!("{{\"run\":{{{}}}}}", members.join(","))
     }
 
     /// Every declared task, in declared order: the list's, then those a per-task request adds.

@@ -48,4 +48,31 @@ impl Reading {
         self.half_usages += other.half_usages;
         Ok(())
     }
+
+    /// What to say about it, in a fixed order.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.skipped > 0 {
+            let listed =
+                if self.skipped > LISTED as u64 { format!(" (the first {LISTED} follow)") } else { String::new() };
+            notes.push(format!("{} skipped{listed}", count(self.skipped, "bad record")));
+            notes.extend(self.skipped_first.iter().map(|message| format!("skipped: {message}")));
+        }
+        notes.extend(self.cut.iter().map(|place| format!("{place} is cut off: its rollout is missing")));
+        let mut remark = |n: u64, one: &str, many: &str, rest: &str| {
+            if n > 0 {
+                notes.push(format!("{n} {} {rest}", if n == 1 { one } else { many }));
+            }
+        };
+        remark(self.dropped, "copy", "copies", "of rollouts dropped, as on_duplicate says");
+        remark(self.skewed_durations, "duration", "durations", "in [-1, 0) s not recorded: clock skew");
+        remark(self.half_usages, "rollout", "rollouts", "reported only half of the token usage: not recorded");
+        notes
+    }
+}
+
+/// "1 task", "2 tasks".
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

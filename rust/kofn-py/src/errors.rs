@@ -79,3 +79,26 @@ fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> kofn_core::Result<T> + Send) -> PyResult<T> {
     py.detach(work).map_err(|error| to_python(py, &error))
 }
+
+/// As [`detached`], for long work that asks its watch now and then whether to stop: Ctrl-C and other signals reach the
+/// caller as the exception that their handler raised.
+pub fn watched<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&mut dyn FnMut() -> kofn_core::Result<()>) -> kofn_core::Result<T> + Send,
+) -> PyResult<T> {
+    let mut stopped = None;
+    let result = py.detach(|| {
+        work(&mut || {
+            #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is not general enough")]
+            let signals = Python::attach(|py| py.check_signals());
+            signals.map_err(|error| {
+                stopped = Some(error);
+                Error::Interrupted
+            })
+        })
+    });
+    match stopped {
+        Some(error) => Err(error),
+        None => result.map_err(|error| to_python(py, &error)),
+    }
+}

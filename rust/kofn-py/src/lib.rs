@@ -1,12 +1,16 @@
 //! `kofn._core`: takes inputs, detaches from the interpreter, calls `kofn_core`, wraps the result.
 
+#![allow(clippy::needless_pass_by_value, reason = "what Python passes is extracted into values of their own")]
+
 use pyo3::prelude::*;
 
 mod checks;
 mod door;
 mod errors;
 mod estimators;
+mod run;
 mod snapshot;
+mod sources;
 mod tally;
 
 #[pymodule(gil_used = false)]
@@ -20,6 +24,10 @@ mod _core {
 
     #[pymodule_export]
     use super::door::groups::{TaskIndex, consecutive_groups};
+    #[pymodule_export]
+    use super::door::tables::arrow_stream;
+    #[pymodule_export]
+    use super::run::{Run, read, run_from_arrays};
     #[pymodule_export]
     use super::tally::{Tally, ascii_label, canonical_label};
 

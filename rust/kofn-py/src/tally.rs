@@ -13,10 +13,11 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::door::groups::TaskIndex;
 use crate::errors::{detached, to_python};
+use crate::run::Run;
 use crate::snapshot;
 
 /// A policy as Python names it: id, threshold, parameters as JSON text.
-type PolicyParts = (String, Option<f64>, Option<String>);
+pub type PolicyParts = (String, Option<f64>, Option<String>);
 
 /// What to tally, compiled and checked.
 #[pyclass(frozen, module = "kofn._core")]
@@ -127,6 +128,12 @@ impl Tally {
         detached(py, || self.lock().add_arrays(&arrays, &index.names, index.kind))
     }
 
+    /// Add a run; `mask` holds the successes of a custom policy. Nothing changes on error.
+    fn add_run(&self, py: Python<'_>, run: &Run, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
+        let mask = mask.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        detached(py, || self.lock().add_run(run.core(), mask))
+    }
+
     /// Add another tally's content; nothing changes on error.
     fn merge(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<()> {
         if slf.is(other) {
@@ -196,7 +203,7 @@ impl Tally {
 }
 
 /// A column as a slice; empty where it was not given.
-fn slice<'a, T: numpy::Element>(array: Option<&'a PyReadonlyArray1<'_, T>>) -> PyResult<&'a [T]> {
+pub fn slice<'a, T: numpy::Element>(array: Option<&'a PyReadonlyArray1<'_, T>>) -> PyResult<&'a [T]> {
     array.map_or(Ok(&[]), |array| Ok(array.as_slice()?))
 }
 

@@ -1,13 +1,8 @@
 //! Remarks of a report: everything that was passed over, dropped, or rests on fewer tasks.
 
 use super::{Planned, View};
-use crate::reading::LISTED;
+use crate::reading::count;
 use crate::tally::Tally;
-
-/// "1 task", "2 tasks".
-fn count(n: u64, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
-}
 
 /// The remarks in a fixed order.
 pub(super) fn notes(
@@ -38,24 +33,12 @@ pub(super) fn notes(
     {
         notes.push(format!("no rollout carries the tag {by:?}"));
     }
-    let reading = &tally.reading;
-    if reading.skipped > 0 {
-        let listed =
-            if reading.skipped > LISTED as u64 { format!(" (the first {LISTED} follow)") } else { String::new() };
-        notes.push(format!("{} skipped{listed}", count(reading.skipped, "bad record")));
-        notes.extend(reading.skipped_first.iter().map(|message| format!("skipped: {message}")));
-    }
-    for place in &reading.cut {
-        notes.push(format!("{place} is cut off: its rollout is missing"));
-    }
+    notes.extend(tally.reading.notes());
     let mut remark = |n: u64, one: &str, many: &str, rest: &str| {
         if n > 0 {
             notes.push(format!("{n} {} {rest}", if n == 1 { one } else { many }));
         }
     };
-    remark(reading.dropped, "copy", "copies", "of rollouts dropped, as on_duplicate says");
-    remark(reading.skewed_durations, "duration", "durations", "in [-1, 0) s not recorded: clock skew");
-    remark(reading.half_usages, "rollout", "rollouts", "reported only half of the token usage: not recorded");
     remark(tally.skipped_parts, "part", "parts", "merged before with equal content: skipped");
     let overruled = tally.counts.iter().map(|counts| u64::from(counts.overruled)).sum();
     remark(overruled, "rollout", "rollouts", "called a success by the policy did not succeed: no success");

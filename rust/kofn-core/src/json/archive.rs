@@ -9,8 +9,8 @@ use super::source::{Input, failed};
 use crate::error::{Error, Result};
 
 /// What an archive needs of its bytes.
-pub(crate) trait Seekable: Read + Seek {}
-impl<T: Read + Seek> Seekable for T {}
+pub(crate) trait Seekable: Read + Seek + Send {}
+impl<T: Read + Seek + Send> Seekable for T {}
 
 /// An archive and those of its members that hold records, in order.
 pub(crate) struct Archive {
@@ -76,8 +76,8 @@ impl Archive {
     }
 
     /// All members one after the other as a stream of its own, for reading records again.
-    pub fn stream(mut self, input: impl Fn() -> Result<Box<dyn Seekable>>) -> Result<Box<dyn Read>> {
-        let mut all: Box<dyn Read> = Box::new(io::empty());
+    pub fn stream(mut self, input: impl Fn() -> Result<Box<dyn Seekable>>) -> Result<Box<dyn Read + Send>> {
+        let mut all: Box<dyn Read + Send> = Box::new(io::empty());
         for &at in &self.members {
             let (start, length, method) = {
                 let file = self.zip.by_index(at).map_err(|error| damaged(&self.name, &error))?;
@@ -87,7 +87,7 @@ impl Archive {
             let mut bytes = input()?;
             bytes.seek(SeekFrom::Start(start)).map_err(|error| failed(&self.name, &error))?;
             let bytes = bytes.take(length);
-            let member: Box<dyn Read> = match method {
+            let member: Box<dyn Read + Send> = match method {
                 CompressionMethod::Stored => Box::new(bytes),
                 CompressionMethod::Deflated => Box::new(flate2::read::DeflateDecoder::new(bytes)),
                 CompressionMethod::Zstd => {

@@ -24,6 +24,7 @@ mod records;
 mod scalars;
 pub mod source;
 mod trie;
+pub mod value;
 mod verification;
 mod walk;
 mod window;

@@ -118,6 +118,8 @@ impl<'r, 'o> Projector<'r, 'o> {
 
     /// Read one record.
     pub fn record(&mut self, found: Found<'_>) -> Result<()> {
+        // Rows are counted from 0, as every table library counts them.
+        let found = Found { number: found.number - u64::from(self.unit == Unit::Row), ..found };
         self.recorder.begin();
         let outcome = self.project(found).and_then(|record| match record {
             Record::Rollout => Ok(None),

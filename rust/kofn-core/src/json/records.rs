@@ -22,7 +22,7 @@ enum Stream {
     /// Bytes that can be sought.
     Plain(Box<dyn super::archive::Seekable>),
     /// Decompressed bytes, and how many of them were read.
-    Forward(Box<dyn Read>, u64),
+    Forward(Box<dyn Read + Send>, u64),
 }
 
 impl fmt::Debug for Records {

@@ -77,7 +77,7 @@ pub(crate) fn failed(name: &str, error: &io::Error) -> Error {
 
 /// Bytes as they are stored; hashes what is read of them.
 pub(crate) struct Stored {
-    input: Box<dyn Read>,
+    input: Box<dyn Read + Send>,
     hash: Box<Xxh3Default>,
     /// Bytes that were read to recognise the form, and how many of them were given out.
     head: Vec<u8>,
@@ -85,7 +85,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    fn new(input: Box<dyn Read>) -> Self {
+    fn new(input: Box<dyn Read + Send>) -> Self {
         Self { input, hash: Box::default(), head: Vec::new(), given: 0 }
     }
 

@@ -1,6 +1,8 @@
 //! A run held in memory: everything a reader found, with the way back to each record.
 
+pub mod arrays;
 pub mod dedupe;
+pub mod details;
 pub mod filter;
 pub mod select;
 pub mod summary;
@@ -15,9 +17,11 @@ use crate::header::Requested;
 use crate::json::{Input, Options, Source, read};
 use crate::names::Dictionary;
 use crate::plan::Needs;
+use crate::policies::{Classified, Policy, classify};
 use crate::reading::Reading;
 
 pub use dedupe::{Dedupe, OnDuplicate};
+pub use details::Details;
 
 /// Bytes that can be read any number of times.
 #[derive(Clone, Debug)]
@@ -158,6 +162,21 @@ impl Run {
         let (batch, i) = self.locate(row)?;
         let origin = *batch.origin.get(i)?;
         self.inputs.get(origin.source as usize).map(|_| origin)
+    }
+
+    /// Every rollout under a policy, in order. `mask` holds the successes of a custom one.
+    #[must_use]
+    pub fn classify(&self, policy: &Policy, mask: Option<&[bool]>) -> Classified {
+        let mut all = Classified::default();
+        let mut rest = mask;
+        for batch in &self.batches {
+            let (mine, others) = rest.map(|mask| mask.split_at(batch.len().min(mask.len()))).unzip();
+            let one = classify(batch, policy, mine);
+            all.flags.extend(one.flags);
+            all.score.extend(one.score);
+            rest = others;
+        }
+        all
     }
 }
 

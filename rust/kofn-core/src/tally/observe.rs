@@ -35,6 +35,45 @@ pub struct Arrays<'a> {
     pub by: Option<(&'a [u32], &'a Names)>,
 }
 
+impl Arrays<'_> {
+    /// What no column may hold (spec 6.6, 6.7).
+    pub(crate) fn check(&self) -> Result<()> {
+        let len = self.task.len();
+        let lengths = [
+            ("passed", self.passed.len()),
+            ("scores", self.scores.len()),
+            ("valid", self.valid.len()),
+            ("durations", self.durations.len()),
+            ("tokens", self.tokens.len()),
+            ("by", self.by.map_or(0, |(values, _)| values.len())),
+        ];
+        for (name, found) in lengths {
+            if found != len && found != 0 {
+                return Err(Error::argument(name, format!("has {found} entries, there are {len} rollouts")));
+            }
+        }
+        if let Some(i) = self.scores.iter().position(|score| score.is_infinite()) {
+            return Err(Error::argument(
+                "scores",
+                format!("entry {i} is {}; scores are finite, NaN where none was obtained", self.scores[i]),
+            ));
+        }
+        if let Some(i) = self.durations.iter().position(|&seconds| seconds.is_infinite() || seconds < -1.0) {
+            return Err(Error::argument(
+                "durations",
+                format!(
+                    "entry {i} is {} s; durations are finite and not negative, NaN where none was recorded",
+                    self.durations[i]
+                ),
+            ));
+        }
+        if let Some(i) = self.tokens.iter().position(|&tokens| tokens < NO_COUNT) {
+            return Err(Error::argument("tokens", format!("entry {i} is {}; tokens are not negative", self.tokens[i])));
+        }
+        Ok(())
+    }
+}
+
 impl Tally {
     /// Add a batch, classified by the tally's policy; `mask` holds the successes of a custom one. On error nothing
     /// has changed but the numbering of tasks.
@@ -144,7 +183,7 @@ impl Tally {
     /// numbering of tasks.
     pub fn add_arrays(&mut self, arrays: &Arrays<'_>, names: &Names, kind: IdKind) -> Result<()> {
         let kind = self.same_kind(Some(kind))?;
-        check(arrays)?;
+        arrays.check()?;
         let rename: Vec<u32> = names.iter().map(|name| self.names.intern(name)).collect();
         self.grow();
         let task: Vec<u32> = arrays.task.iter().map(|&id| rename[id as usize]).collect();
@@ -177,41 +216,4 @@ impl Tally {
         self.add(&observed, &[], |_| String::new());
         Ok(())
     }
-}
-
-/// What no column may hold (spec 6.6, 6.7).
-fn check(arrays: &Arrays<'_>) -> Result<()> {
-    let len = arrays.task.len();
-    let lengths = [
-        ("passed", arrays.passed.len()),
-        ("scores", arrays.scores.len()),
-        ("valid", arrays.valid.len()),
-        ("durations", arrays.durations.len()),
-        ("tokens", arrays.tokens.len()),
-        ("by", arrays.by.map_or(0, |(values, _)| values.len())),
-    ];
-    for (name, found) in lengths {
-        if found != len && found != 0 {
-            return Err(Error::argument(name, format!("has {found} entries, there are {len} rollouts")));
-        }
-    }
-    if let Some(i) = arrays.scores.iter().position(|score| score.is_infinite()) {
-        return Err(Error::argument(
-            "scores",
-            format!("entry {i} is {}; scores are finite, NaN where none was obtained", arrays.scores[i]),
-        ));
-    }
-    if let Some(i) = arrays.durations.iter().position(|&seconds| seconds.is_infinite() || seconds < -1.0) {
-        return Err(Error::argument(
-            "durations",
-            format!(
-                "entry {i} is {} s; durations are finite and not negative, NaN where none was recorded",
-                arrays.durations[i]
-            ),
-        ));
-    }
-    if let Some(i) = arrays.tokens.iter().position(|&tokens| tokens < NO_COUNT) {
-        return Err(Error::argument("tokens", format!("entry {i} is {}; tokens are not negative", arrays.tokens[i])));
-    }
-    Ok(())
 }

@@ -1,3 +1,7 @@
-//! What comes in from Python: the only place that knows dtypes and layouts.
+//! What comes in from Python and goes out: the only place that knows dtypes, layouts and capsules.
 
+pub mod arrow;
+pub mod columns;
 pub mod groups;
+pub mod rows;
+pub mod tables;

@@ -1,0 +1,69 @@
+//! Sources on their way in: paths, bytes, and tables that become lines of the native form.
+
+use std::path::PathBuf;
+
+use kofn_core::error::{Error, Place, Unit};
+use kofn_core::json::{Input, Source};
+use kofn_core::run::Group;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::door::arrow::{self, Reader};
+use crate::door::rows;
+
+/// A source as Python gives it: kind, name, payload, and the header that a table has lost on its way. The kinds are a
+/// "path", "bytes", "records" (bytes again, whose lines count as records) and a "table" (an Arrow object).
+pub type SourceParts<'py> = (String, String, Bound<'py, PyAny>, Option<String>);
+
+/// A source before it is read.
+pub enum Pending {
+    /// Bytes as they are stored, and what their records are counted in.
+    Bytes(Source, Unit),
+    /// A table, its name, and its header where its schema has none.
+    Table(String, Reader, Option<String>),
+}
+
+impl Pending {
+    /// Sources as Python gives them: (kind, name, payload).
+    pub fn all(sources: Vec<SourceParts<'_>>) -> PyResult<Vec<Self>> {
+        sources.into_iter().map(|(kind, name, payload, header)| Self::new(&kind, name, &payload, header)).collect()
+    }
+
+    fn new(kind: &str, name: String, payload: &Bound<'_, PyAny>, header: Option<String>) -> PyResult<Self> {
+        let memory = |payload: &Bound<'_, PyAny>| Ok::<_, PyErr>(Input::Memory(payload.extract::<&[u8]>()?.into()));
+        Ok(match kind {
+            "path" => Self::Bytes(Source { name, input: Input::Path(payload.extract::<PathBuf>()?) }, Unit::Line),
+            "bytes" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Line),
+            "records" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Record),
+            "table" => Self::Table(name, arrow::import(payload)?, header),
+            other => return Err(PyValueError::new_err(format!("no kind of source: {other}"))),
+        })
+    }
+
+    /// Tables become lines of the native form, so that one reader judges everything.
+    pub fn group(self, watch: &mut dyn FnMut() -> kofn_core::Result<()>) -> kofn_core::Result<Group> {
+        let (name, reader, header) = match self {
+            Self::Bytes(source, unit) => return Ok(Group { unit, sources: vec![source] }),
+            Self::Table(name, reader, header) => (name, reader, header),
+        };
+        let wrong = |row: Option<usize>, problem: String| {
+            let number = row.map(|row| row as u64);
+            Error::record(Place { source: name.clone(), number, unit: Unit::Row }, "", problem)
+        };
+        let schema = reader.schema();
+        let header = schema.metadata().get(rows::HEADER).cloned().or(header);
+        let header = header.map(|header| rows::header(&header)).transpose().map_err(|problem| wrong(None, problem))?;
+        let mut text = String::new();
+        let mut first = 0;
+        for batch in reader {
+            watch()?;
+            let batch = batch.map_err(|error| Error::Source { source: name.clone(), reason: error.to_string() })?;
+            arrow::check(&batch).map_err(|problem| wrong(None, problem))?;
+            rows::write(&batch, &mut text).map_err(|(row, problem)| wrong(row.map(|row| first + row), problem))?;
+            first += batch.num_rows();
+        }
+        // The header stands apart, so that rows keep their numbers.
+        let source = |text: String| Source { name: name.clone(), input: Input::Memory(text.into_bytes().into()) };
+        Ok(Group { unit: Unit::Row, sources: header.into_iter().chain([text]).map(source).collect() })
+    }
+}
