@@ -236,22 +236,23 @@ impl<'a> Cursor<'a> {
     /// Past everything that needs no attention inside a string: to a quote, a backslash, a control character or the end.
     #[inline]
     fn plain(&mut self) {
-        const BLOCK: usize = 32;
-        let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-        // Names and labels end soon; texts that do not are passed in blocks that the compiler turns into vectors.
-        for _ in 0..BLOCK {
-            match self.byte() {
-                Some(byte) if !special(byte) => self.at += 1,
-                _ => return,
+        // Names and labels end within a few words; texts that do not are passed in blocks, made for vectors.
+        for _ in 0..8 {
+            let Some(word) = self.rest().first_chunk::<8>() else { break };
+            let found = specials(u64::from_le_bytes(*word));
+            if found != 0 {
+                self.at += (found.trailing_zeros() / 8) as usize;
+                return;
             }
+            self.at += 8;
         }
-        while let Some(block) = self.rest().first_chunk::<BLOCK>() {
-            if block.iter().fold(false, |found, &byte| found | special(byte)) {
+        while let Some(block) = self.rest().first_chunk::<32>() {
+            if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
                 break;
             }
-            self.at += BLOCK;
+            self.at += 32;
         }
-        while self.byte().is_some_and(|byte| !special(byte)) {
+        while self.byte().is_some_and(|byte| !is_special(byte)) {
             self.at += 1;
         }
     }
@@ -408,6 +409,22 @@ impl<'a> Cursor<'a> {
             return Ok(());
         }
     }
+}
+
+/// Ends a run of plain characters in a string.
+const fn is_special(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// The high bit of each byte that is special; exact up to and including the lowest such byte, where a subtraction
+/// borrows for the first time (the haszero trick of Mycroft, 1987).
+const fn specials(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash | control) & HIGH
 }
 
 fn set(bits: &mut [u64; MAX_DEPTH / 64], at: usize, value: bool) {
