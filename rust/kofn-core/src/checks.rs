@@ -31,6 +31,7 @@ pub enum OnUngradable {
 struct Counts {
     recorded: u64,
     passed: u64,
+    /// Not 0 if any check is required.
     required: u64,
     failed_required: u64,
 }
@@ -40,12 +41,37 @@ impl Counts {
     fn grade(self) -> Option<Grade> {
         (self.required > 0).then(|| Grade {
             passed: self.failed_required == 0,
-            // Both counts are exact in f64, so this is the correctly rounded quotient.
-            reward: self.passed as f64 / self.recorded as f64,
+            reward: share(self.passed, self.recorded),
             failed_required: u32::try_from(self.failed_required).unwrap_or(u32::MAX),
         })
     }
 }
+
+/// `passed / recorded`; both are exact in f64, so it is the correctly rounded quotient.
+#[inline]
+fn share(passed: u64, recorded: u64) -> f64 {
+    // Converting and dividing takes longer than everything else about a short rollout.
+    let small = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    match SHARES.get(small(recorded)).and_then(|row| row.get(small(passed))) {
+        Some(&share) => share,
+        None => passed as f64 / recorded as f64,
+    }
+}
+
+/// The quotients of small counts.
+static SHARES: [[f64; 16]; 16] = {
+    let mut table = [[0.0; 16]; 16];
+    let mut recorded = 0;
+    while recorded < 16 {
+        let mut passed = 0;
+        while passed < 16 {
+            table[recorded][passed] = passed as f64 / recorded as f64;
+            passed += 1;
+        }
+        recorded += 1;
+    }
+    table
+};
 
 /// Grade one rollout's checks, each (required, passed); none if no check is required.
 #[must_use]
@@ -54,7 +80,7 @@ pub fn grade(checks: impl Iterator<Item = (bool, bool)>) -> Option<Grade> {
     for (required, passed) in checks {
         counts.recorded += 1;
         counts.passed += u64::from(passed);
-        counts.required += u64::from(required);
+        counts.required |= u64::from(required);
         counts.failed_required += u64::from(required && !passed);
     }
     counts.grade()
@@ -125,16 +151,17 @@ offset!(u32, i32, u64, i64);
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// Eight bytes from `at`, those at or beyond `end` as 0.
+/// Up to eight bytes from `at`; those at or beyond `end` as 0.
 #[inline]
 fn word(bytes: &[u8], at: usize, end: usize) -> u64 {
-    let live = end - at;
-    let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
-        // The last few bytes of the column: one by one.
-        return bytes[at..end].iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    };
-    let word = u64::from_le_bytes(*eight);
-    if live >= 8 { word } else { word & ((1 << (8 * live)) - 1) }
+    if let Some(eight) = bytes.get(at..at + 8).and_then(|eight| eight.first_chunk::<8>()) {
+        // At least one byte is asked for; shifting the others out at the top leaves those below it.
+        let surplus = 8usize.saturating_sub(end - at) & 7;
+        let word = u64::from_le_bytes(*eight);
+        return (word << (8 * surplus)) >> (8 * surplus);
+    }
+    // The last few bytes of the column: one by one.
+    bytes[at..end].iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// The sum of eight bytes that are 0 or 1.
@@ -149,14 +176,15 @@ const fn sum(word: u64) -> u64 {
 /// time on mispredicted ends. `seen` collects all bits read.
 #[inline]
 fn count(passed: &[u8], at: usize, end: usize, required: &[u8], required_at: usize, seen: &mut u64) -> Counts {
-    let mut counts = Counts { recorded: (end - at) as u64, ..Counts::default() };
+    let recorded = end - at;
+    let mut counts = Counts { recorded: recorded as u64, ..Counts::default() };
     let mut done = 0;
-    while at + done < end {
+    while done < recorded {
         let p = word(passed, at + done, end);
-        let r = word(required, required_at + done, required_at + (end - at));
+        let r = word(required, required_at + done, required_at + recorded);
         *seen |= p | r;
         counts.passed += sum(p);
-        counts.required += sum(r);
+        counts.required |= r;
         counts.failed_required += sum(r & !p);
         done += 8;
     }
@@ -195,23 +223,21 @@ pub fn grade_csr<O: Offset>(
         return Err(Error::argument("offsets", format!("the last offset is not {checks}, the number of checks")));
     }
     out.check_rows(offsets.len() - 1)?;
-    let mut writer = Writer { passed, required, on_ungradable, out, seen: 0 };
     let mut start = 0;
-    for (row, offset) in offsets[1..].iter().enumerate() {
-        let end = match offset.index() {
-            Some(end) if start <= end && end <= checks => end,
-            _ => {
-                return Err(Error::argument(
-                    "offsets",
-                    format!("offset {} falls below the one before or lies beyond the {checks} checks", row + 1),
-                ));
-            }
-        };
-        let counts = count(passed, start, end, required, start, &mut writer.seen);
-        writer.write(row, counts)?;
+    let bad = fill(passed, required, on_ungradable, out, |row| {
+        // Row i ends at offset i + 1, and starts where the one before it ended.
+        let end = offsets.get(row + 1)?.index().filter(|&end| start <= end && end <= checks)?;
+        let segment = Segment { at: start, end, required_at: start };
         start = end;
+        Some(segment)
+    })?;
+    match bad {
+        Some(row) => Err(Error::argument(
+            "offsets",
+            format!("offset {} falls below the one before or lies beyond the {checks} checks", row + 1),
+        )),
+        None => Ok(()),
     }
-    writer.finish()
 }
 
 /// Grade rollouts given as a row-major matrix of `columns` checks each; `required` holds one row for all rollouts,
@@ -238,52 +264,61 @@ pub fn grade_rows(
             format!("{} entries: neither one a check ({columns}) nor one a rollout and check", required.len()),
         ));
     };
-    let mut writer = Writer { passed, required, on_ungradable, out, seen: 0 };
-    for row in 0..rows {
+    fill(passed, required, on_ungradable, out, |row| {
         let at = row * columns;
-        let counts = count(passed, at, at + columns, required, row * step, &mut writer.seen);
-        writer.write(row, counts)?;
-    }
-    writer.finish()
+        Some(Segment { at, end: at + columns, required_at: row * step })
+    })?;
+    Ok(())
 }
 
-/// Writes grades into columns and keeps what must be looked at when all are written.
-struct Writer<'a, 'b> {
-    passed: &'a [u8],
-    required: &'a [u8],
+/// Where one rollout's checks stand in the columns.
+struct Segment {
+    at: usize,
+    end: usize,
+    required_at: usize,
+}
+
+/// Grade every row of `out`; the first row without a segment, if there is one.
+#[inline]
+fn fill(
+    passed: &[u8],
+    required: &[u8],
     on_ungradable: OnUngradable,
-    out: &'a mut Columns<'b>,
-    seen: u64,
-}
-
-impl Writer<'_, '_> {
-    #[inline]
-    fn write(&mut self, row: usize, counts: Counts) -> Result<()> {
+    out: &mut Columns<'_>,
+    mut segment: impl FnMut(usize) -> Option<Segment>,
+) -> Result<Option<usize>> {
+    let mut seen = 0;
+    let flags = out.passed.iter_mut().zip(out.indeterminate.iter_mut());
+    let figures = out.reward.iter_mut().zip(out.failed_required.iter_mut());
+    for (row, ((pass, indeterminate), (reward, failed))) in flags.zip(figures).enumerate() {
+        let Some(Segment { at, end, required_at }) = segment(row) else { return Ok(Some(row)) };
+        let counts = count(passed, at, end, required, required_at, &mut seen);
         let grade = counts.grade();
-        if grade.is_none() && self.on_ungradable == OnUngradable::Raise {
-            self.finish()?;
+        if grade.is_none() && on_ungradable == OnUngradable::Raise {
+            refuse_other_bytes(seen, passed, required)?;
             return Err(ungradable(Some(row), counts.recorded));
         }
-        self.out.indeterminate[row] = u8::from(grade.is_none());
+        *indeterminate = u8::from(grade.is_none());
         let grade = grade.unwrap_or(Grade { passed: false, reward: f64::NAN, failed_required: 0 });
-        self.out.passed[row] = u8::from(grade.passed);
-        self.out.reward[row] = grade.reward;
-        self.out.failed_required[row] = grade.failed_required;
-        Ok(())
+        *pass = u8::from(grade.passed);
+        *reward = grade.reward;
+        *failed = grade.failed_required;
     }
+    refuse_other_bytes(seen, passed, required)?;
+    Ok(None)
+}
 
-    /// The counts above hold for 0 and 1 alone: refuse the batch if anything else was read.
-    fn finish(&self) -> Result<()> {
-        if self.seen & !ONES == 0 {
-            return Ok(());
-        }
-        for (name, flags) in [("passed", self.passed), ("required", self.required)] {
-            if let Some(at) = flags.iter().position(|&flag| flag > 1) {
-                return Err(Error::argument(name, format!("entry {at} is {}; a check is 0 or 1", flags[at])));
-            }
-        }
-        Ok(())
+/// The counts hold for 0 and 1 alone: refuse the batch if anything else was read.
+fn refuse_other_bytes(seen: u64, passed: &[u8], required: &[u8]) -> Result<()> {
+    if seen & !ONES == 0 {
+        return Ok(());
     }
+    for (name, flags) in [("passed", passed), ("required", required)] {
+        if let Some(at) = flags.iter().position(|&flag| flag > 1) {
+            return Err(Error::argument(name, format!("entry {at} is {}; a check is 0 or 1", flags[at])));
+        }
+    }
+    Ok(())
 }
 
 /// Whether a recorded score agrees with the reward its checks give: files round to two decimals (spec 3.6). The
