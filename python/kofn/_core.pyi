@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from numpy import bool_, float64, int8, int32, int64, uint8, uint32, uint64
@@ -65,6 +66,14 @@ class Tally:
         tokens: NDArray[int64] | None = None,
         valid: NDArray[bool_] | None = None,
         by: TaskIndex | None = None,
+    ) -> None: ...
+    def read(
+        self,
+        sources: Sequence[tuple[str, str, Any, str | None]],
+        *,
+        skip_errors: bool,
+        keep_ungradable: bool,
+        on_duplicate: str,
     ) -> None: ...
     def merge(self, other: Tally) -> None: ...
     def encode(self) -> bytes: ...

@@ -4,6 +4,7 @@ from kofn.runs.missing import MissingRollouts
 from kofn.runs.recorded import RecordedRollout, Rollouts
 from kofn.runs.run import Run, read, read_runs
 from kofn.runs.schema import SCHEMA
+from kofn.runs.streaming import report_files
 from kofn.runs.tables import CheckRow, CheckTable
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "Run",
     "read",
     "read_runs",
+    "report_files",
 ]

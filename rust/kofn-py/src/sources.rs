@@ -12,7 +12,7 @@ use crate::door::arrow::{self, Reader};
 use crate::door::rows;
 
 /// A source as Python gives it: kind, name, payload, and the header that a table has lost on its way. The kinds are a
-/// "path", "bytes", "records" (bytes again, whose lines count as records) and a "table" (an Arrow object).
+/// "path", "bytes", "stdin", "records" (bytes again, whose lines count as records) and a "table" (an Arrow object).
 pub type SourceParts<'py> = (String, String, Bound<'py, PyAny>, Option<String>);
 
 /// A source before it is read.
@@ -34,6 +34,8 @@ impl Pending {
         Ok(match kind {
             "path" => Self::Bytes(Source { name, input: Input::Path(payload.extract::<PathBuf>()?) }, Unit::Line),
             "bytes" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Line),
+            // The process's standard input itself: Python has read nothing of it.
+            "stdin" => Self::Bytes(Source { name, input: Input::Stream(Box::new(std::io::stdin())) }, Unit::Line),
             "records" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Record),
             "table" => Self::Table(name, arrow::import(payload)?, header),
             other => return Err(PyValueError::new_err(format!("no kind of source: {other}"))),

@@ -2,9 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kofn_core::error::Unit;
 use kofn_core::header::Requested;
-use kofn_core::plan::Plan;
+use kofn_core::json::{Mapping, Options};
+use kofn_core::plan::{Needs, Plan};
 use kofn_core::policies::Policy;
+use kofn_core::run::OnDuplicate;
 use kofn_core::tally::{self, Arrays, Denominator, OnShort, Setup};
 use kofn_core::{Error, Result};
 use numpy::PyReadonlyArray1;
@@ -12,9 +15,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::door::groups::TaskIndex;
-use crate::errors::{detached, to_python};
+use crate::errors::{detached, to_python, watched};
 use crate::run::Run;
 use crate::snapshot;
+use crate::sources::{Pending, SourceParts};
 
 /// A policy as Python names it: id, threshold, parameters as JSON text.
 pub type PolicyParts = (String, Option<f64>, Option<String>);
@@ -132,6 +136,27 @@ impl Tally {
     fn add_run(&self, py: Python<'_>, run: &Run, mask: Option<PyReadonlyArray1<'_, bool>>) -> PyResult<()> {
         let mask = mask.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         detached(py, || self.lock().add_run(run.core(), mask))
+    }
+
+    /// Read sources into an empty tally and forget their rollouts batch by batch.
+    #[pyo3(signature = (sources, *, skip_errors, keep_ungradable, on_duplicate))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        sources: Vec<SourceParts<'_>>,
+        skip_errors: bool,
+        keep_ungradable: bool,
+        on_duplicate: &str,
+    ) -> PyResult<()> {
+        let on_duplicate = OnDuplicate::parse(on_duplicate).map_err(|error| to_python(py, &error))?;
+        let pending = Pending::all(sources)?;
+        watched(py, |watch| {
+            let groups = pending.into_iter().map(|one| one.group(watch)).collect::<Result<Vec<_>>>()?;
+            let mapping = Mapping::native();
+            let options =
+                Options { mapping: &mapping, needs: Needs::default(), skip_errors, keep_ungradable, unit: Unit::Line };
+            self.lock().read(groups, &options, on_duplicate, watch)
+        })
     }
 
     /// Add another tally's content; nothing changes on error.
