@@ -35,10 +35,8 @@ def text(
         writer.writerows([_csv(row[name]) for name in names] for row in rows)
         yield out.getvalue()
     else:
-        yield (
-            "\n".join(grid.lay_out([_column(rows, name, heads.get(name, name)) for name in names], style))
-            + "\n"
-        )
+        columns = [_column(rows, name, heads.get(name, name)) for name in names]
+        yield "\n".join(grid.lay_out(columns, style, keys=2)) + "\n"
 
 
 def _column(rows: Sequence[Row], name: str, head: str) -> Column:

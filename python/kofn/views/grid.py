@@ -18,24 +18,24 @@ GAP = 2
 _LEAST = 16
 
 
-def lay_out(grid: Sequence[Column], style: Style, *, indent: int = 0) -> list[str]:
-    """Return the lines of a table; every line fits `style.width`."""
-    room = style.width - indent
+def lay_out(grid: Sequence[Column], style: Style, *, keys: int = 1) -> list[str]:
+    """Return the lines of a table; every line fits `style.width`, and every block repeats the first `keys` columns."""
+    room = style.width
     heads = [style.show(column.head) for column in grid]
     cells = [[style.show(cell) for cell in column.cells] for column in grid]
     natural = [
         max(map(width_of, (head, *column)), default=0) for head, column in zip(heads, cells, strict=True)
     ]
-    widths = _widths(natural, room)
+    widths = _widths(natural, room, keys)
     lines: list[str] = []
-    for block in _blocks(widths, room):
+    for block in _blocks(widths, room, keys):
         if lines:
             lines.append("")
-        lines += _block([(heads[i], cells[i], widths[i], grid[i].right) for i in block], style, indent)
+        lines += _block([(heads[i], cells[i], widths[i], grid[i].right) for i in block], style)
     return lines
 
 
-def _widths(natural: list[int], room: int) -> list[int]:
+def _widths(natural: list[int], room: int, keys: int) -> list[int]:
     """Cut the widest columns first until all fit, none below what keeps it readable."""
     widths = [min(width, room) for width in natural]
     least = [min(width, _LEAST) for width in widths]
@@ -45,34 +45,36 @@ def _widths(natural: list[int], room: int) -> list[int]:
         if widths[widest] <= least[widest]:
             # There will be several blocks: each column gets what it wants, as far as one block holds it.
             first = min(natural[0], max(_LEAST, room * 3 // 8))
-            return [first, *(min(width, room - first - GAP) for width in natural[1:])]
+            rest = room - first - GAP * keys - sum(natural[1:keys])
+            return [first, *natural[1:keys], *(min(width, rest) for width in natural[keys:])]
         widths[widest] -= 1
         excess -= 1
     return widths
 
 
-def _blocks(widths: list[int], room: int) -> list[list[int]]:
-    blocks, used = [[0]], widths[0]
-    for i in range(1, len(widths)):
-        if used + GAP + widths[i] > room and len(blocks[-1]) > 1:
-            blocks.append([0])
-            used = widths[0]
+def _blocks(widths: list[int], room: int, keys: int) -> list[list[int]]:
+    key = list(range(min(keys, len(widths))))
+    start = sum(widths[i] for i in key) + GAP * (len(key) - 1)
+    blocks, used = [[*key]], start
+    for i in range(len(key), len(widths)):
+        if used + GAP + widths[i] > room and len(blocks[-1]) > len(key):
+            blocks.append([*key])
+            used = start
         blocks[-1].append(i)
         used += GAP + widths[i]
     return blocks
 
 
-def _block(block: list[tuple[str, list[str], int, bool]], style: Style, indent: int) -> list[str]:
-    margin, gap = " " * indent, " " * GAP
+def _block(block: list[tuple[str, list[str], int, bool]], style: Style) -> list[str]:
+    gap = " " * GAP
     head = gap.join(pad(style.fit(text, width), width, right=right) for text, _, width, right in block)
     rule = gap.join(("─" if style.unicode else "-") * width for _, _, width, _ in block)
-    lines = [margin + style.paint("strong", head.rstrip()), margin + style.paint("faint", rule)]
     shown = [
         [pad(style.fit(cell, width), width, right=right) for cell in column]
         for _, column, width, right in block
     ]
-    lines += [margin + gap.join(row).rstrip() for row in zip(*shown, strict=True)]
-    return lines
+    rows = [gap.join(row).rstrip() for row in zip(*shown, strict=True)]
+    return [style.paint("strong", head.rstrip()), style.paint("faint", rule), *rows]
 
 
 def paragraphs(pairs: Sequence[tuple[str, str]], style: Style, *, indent: int = 0) -> list[str]:

@@ -51,9 +51,7 @@ def render(report: Report, *, per_task: bool = False) -> str:
 
 def fragment(report: Report, *, per_task: bool = False) -> str:
     """Return the report as one `div`, as notebooks show it."""
-    parts = [
-        f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>{escape(content.title(report))}</h1>'
-    ]
+    parts = [f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>{escape(content.title(report))}</h1>']
     if report:
         parts.append(_table(content.statistics(report), "Statistics", _meters(report)))
     else:
