@@ -6,7 +6,7 @@
 //! [`super::check_k`].
 
 use super::hypergeometric::unchecked::below_m_of_k;
-use crate::dd::{Double, two_product, two_sum};
+use crate::dd::{Double, fast_two_sum, two_product, two_sum};
 use crate::error::{Error, Result};
 use crate::exact::{Exact, power_of_two};
 
@@ -71,47 +71,118 @@ pub fn mean(levels: &[Level]) -> f64 {
 /// ```
 #[must_use]
 pub fn best_of_k(levels: &[Level], k: u64) -> f64 {
-    if k == 1 {
-        return mean(levels);
-    }
-    extreme(levels.len(), |i| levels[levels.len() - 1 - i], k, scored(levels))
+    let n = scored(levels);
+    best(levels, k, n, &mut Jumps::new(k))
 }
 
 /// Expected minimum of k.
 #[must_use]
 pub fn worst_of_k(levels: &[Level], k: u64) -> f64 {
+    let n = scored(levels);
+    worst(levels, k, n, &mut Jumps::new(k))
+}
+
+/// [`best_of_k`] of the n scores, whose weights `weigh` gives.
+pub(super) fn best(levels: &[Level], k: u64, n: u64, weigh: &mut impl Weigh) -> f64 {
+    if k == 1 {
+        return mean(levels);
+    }
+    extreme(levels.len(), |i| levels[levels.len() - 1 - i], k, n, weigh)
+}
+
+/// [`worst_of_k`] of the n scores, whose weights `weigh` gives.
+pub(super) fn worst(levels: &[Level], k: u64, n: u64, weigh: &mut impl Weigh) -> f64 {
     if k == 1 {
         return mean(levels);
     }
     let mirrored = |i: usize| Level { value: -levels[i].value, count: levels[i].count };
-    0.0 - extreme(levels.len(), mirrored, k, scored(levels))
+    0.0 - extreme(levels.len(), mirrored, k, n, weigh)
 }
 
-/// Expected maximum of k over levels given from the top down: `v_1 - Σ (v_i - v_{i+1}) C(N_i, k) / C(n, k)`, where
-/// `N_i` scores lie below level i.
-fn extreme(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64) -> f64 {
+/// Expected maximum of k over levels given from the top down. Whoever weighs, the bits are the same: either every
+/// value within the error rounds to one float, or the weights are taken step by step.
+fn extreme(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64, weigh: &mut impl Weigh) -> f64 {
     let (Some(last), true) = (len.checked_sub(1), k <= n) else { return f64::NAN };
     let (top, bottom) = (level(0).value, level(last).value);
     let scale = Scale::new(top, bottom);
-    let mut sum = Gaps::new(scale.down(top));
-    let (mut left, mut weight) = (n, Double::ONE);
+    let total = gaps(last, &level, k, n, &scale, weigh);
+    // Relative to the range: the weights' steps, the rounding of each term, and that of the sum's low part.
+    let (steps, terms) = (n as f64 + 2.0, len as f64);
+    let error = (8.0 * steps + 8.0 * terms + terms * terms) * power_of_two(-104);
+    let size = scale.down(top).abs() + scale.down(bottom).abs();
+    let value =
+        total.rounded(error * size).unwrap_or_else(|| gaps(last, &level, k, n, &scale, &mut Steps::new(n, k)).high);
+    scale.up(value).clamp(bottom.min(top), top)
+}
+
+/// `v_0 - Σ (v_i - v_{i+1}) C(N_i, k) / C(n, k)`, where `N_i` scores lie below level i.
+fn gaps(last: usize, level: &impl Fn(usize) -> Level, k: u64, n: u64, scale: &Scale, weigh: &mut impl Weigh) -> Double {
+    let mut sum = Gaps::new(scale.down(level(0).value));
+    let mut left = n;
     for i in 0..last {
         let Level { value, count } = level(i);
-        // From C(left, k) to C(left - count, k): by the shorter of two products.
-        if left - count < k {
+        left -= count;
+        if left < k {
             break;
         }
-        let (factors, offset) = (count.min(k), count.max(k));
-        for j in 0..factors {
-            weight = weight.times_ratio((left - offset - j) as f64, (left - j) as f64);
-        }
-        left -= count;
+        let weight = weigh.down_to(left, count);
         if weight.high < 1e-290 {
             break;
         }
         sum.add(scale.down(level(i + 1).value), scale.down(value), weight);
     }
-    scale.up(sum.total()).clamp(bottom.min(top), top)
+    sum.total()
+}
+
+/// Gives C(left, k) / C(n, k) for falling `left`, within (n + 2) 2^-101 of itself.
+pub(super) trait Weigh {
+    /// The weight at `left` >= k, which lies `count` below the one before.
+    fn down_to(&mut self, left: u64, count: u64) -> Double;
+}
+
+/// A running product that takes the shorter way from level to level.
+struct Jumps {
+    k: u64,
+    weight: Double,
+}
+
+impl Jumps {
+    const fn new(k: u64) -> Self {
+        Self { k, weight: Double::ONE }
+    }
+}
+
+impl Weigh for Jumps {
+    fn down_to(&mut self, left: u64, count: u64) -> Double {
+        let (factors, offset, from) = (count.min(self.k), count.max(self.k), left + count);
+        for j in 0..factors {
+            self.weight = self.weight.times_ratio((from - offset - j) as f64, (from - j) as f64);
+        }
+        self.weight
+    }
+}
+
+/// A running product over every score: what the weights are when nothing else settles the value.
+pub(super) struct Steps {
+    k: u64,
+    left: u64,
+    weight: Double,
+}
+
+impl Steps {
+    pub(super) const fn new(n: u64, k: u64) -> Self {
+        Self { k, left: n, weight: Double::ONE }
+    }
+}
+
+impl Weigh for Steps {
+    fn down_to(&mut self, left: u64, _count: u64) -> Double {
+        while self.left > left {
+            self.weight = self.weight.times_ratio((self.left - self.k) as f64, self.left as f64);
+            self.left -= 1;
+        }
+        self.weight
+    }
 }
 
 /// Expected j-th smallest of k, 1 <= j <= k.
@@ -136,7 +207,7 @@ pub fn order_statistic_of_k(levels: &[Level], j: u64, k: u64) -> f64 {
         }
         sum.add(scale.down(pair[1].value), scale.down(pair[0].value), Double { high: weight, low: 0.0 });
     }
-    scale.up(sum.total()).clamp(first.value, last.value)
+    scale.up(sum.total().high).clamp(first.value, last.value)
 }
 
 /// Expected median of k: the middle one, or the mean of the two in the middle.
@@ -164,7 +235,7 @@ fn between(a: f64, b: f64, share: f64) -> f64 {
     let scale = Scale::new(a, b);
     let mut sum = Gaps::new(scale.down(a));
     sum.add(scale.down(b), scale.down(a), Double { high: share, low: 0.0 });
-    scale.up(sum.total()).clamp(a, b)
+    scale.up(sum.total().high).clamp(a, b)
 }
 
 /// A power of two that keeps gaps and their products within the range where they are exact; 1 for usual scores.
@@ -194,23 +265,27 @@ impl Scale {
 /// A start plus weighted gaps, in double-double.
 struct Gaps {
     start: f64,
-    sum: Double,
+    high: f64,
+    low: f64,
 }
 
 impl Gaps {
     const fn new(start: f64) -> Self {
-        Self { start, sum: Double::ZERO }
+        Self { start, high: 0.0, low: 0.0 }
     }
 
     /// Add (to - from) · weight.
+    #[inline]
     fn add(&mut self, to: f64, from: f64, weight: Double) {
         let (gap, gap_error) = two_sum(to, -from);
         let (product, error) = two_product(gap, weight.high);
-        let low = error + (gap * weight.low + gap_error * weight.high);
-        self.sum = self.sum.plus_double(Double { high: product, low });
+        let (high, lost) = two_sum(self.high, product);
+        self.high = high;
+        self.low += lost + (error + (gap * weight.low + gap_error * weight.high));
     }
 
-    fn total(&self) -> f64 {
-        self.sum.plus(self.start).high
+    fn total(&self) -> Double {
+        let (high, low) = fast_two_sum(self.high, self.low);
+        Double { high, low }.plus(self.start)
     }
 }

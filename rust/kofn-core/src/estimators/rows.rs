@@ -2,8 +2,10 @@
 
 use super::check_k;
 use super::order::{
-    Level, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst_of_k,
+    Level, Steps, Weigh, best, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst,
+    worst_of_k,
 };
+use crate::dd::Double;
 use crate::error::{Error, Result};
 
 /// Which of the k scores, in ascending order.
@@ -67,11 +69,11 @@ impl Order {
     /// Of rows of `width` scores each: `out[i * ks.len() + j]`, NaN where row i has fewer than `ks[j]` scores.
     pub fn of_rows(self, scores: &[f64], width: usize, ks: &[u64], out: &mut [f64]) -> Result<()> {
         self.check(ks)?;
-        let mut row = Row::default();
+        let (mut row, mut tables) = (Row::default(), Tables::default());
         for (i, out) in out.chunks_exact_mut(ks.len().max(1)).enumerate() {
             let at = i * width;
             row.take(&scores[at..at + width], |j| at + j)?;
-            self.fill(&row.levels, ks, out)?;
+            self.fill(&row.levels, ks, &mut tables, out)?;
         }
         Ok(())
     }
@@ -102,20 +104,73 @@ impl Order {
             positions[*at] = i;
             *at += 1;
         }
-        let mut row = Row::default();
+        let (mut row, mut tables) = (Row::default(), Tables::default());
         for (bounds, out) in starts.windows(2).zip(out.chunks_exact_mut(ks.len().max(1))) {
             row.take(&grouped[bounds[0]..bounds[1]], |j| positions[bounds[0] + j])?;
-            self.fill(&row.levels, ks, out)?;
+            self.fill(&row.levels, ks, &mut tables, out)?;
         }
         Ok(())
     }
 
-    fn fill(self, levels: &[Level], ks: &[u64], out: &mut [f64]) -> Result<()> {
+    fn fill(self, levels: &[Level], ks: &[u64], tables: &mut Tables, out: &mut [f64]) -> Result<()> {
         let n = scored(levels);
-        for (&k, out) in ks.iter().zip(out) {
-            *out = if k <= n { self.of(levels, k)? } else { f64::NAN };
+        for (column, (&k, out)) in ks.iter().zip(out).enumerate() {
+            *out = match (self, tables.of(n, ks, column)) {
+                _ if k > n => f64::NAN,
+                (Self::Best, Some(mut table)) => best(levels, k, n, &mut table),
+                (Self::Worst, Some(mut table)) => worst(levels, k, n, &mut table),
+                _ => self.of(levels, k)?,
+            };
         }
         Ok(())
+    }
+}
+
+/// Most tasks of a call have as many scores as the one before: their weights are computed once.
+#[derive(Default)]
+struct Tables {
+    n: u64,
+    /// C(left, k) / C(n, k) for left from 0 to n, one such row a k.
+    weights: Vec<Double>,
+}
+
+/// The weights of one k, by `left`.
+struct Table<'a>(&'a [Double]);
+
+impl Weigh for Table<'_> {
+    fn down_to(&mut self, left: u64, _count: u64) -> Double {
+        usize::try_from(left).ok().and_then(|left| self.0.get(left)).copied().unwrap_or(Double::ZERO)
+    }
+}
+
+impl Tables {
+    /// Above it a task's own product over its levels is no slower.
+    const MOST: u64 = 1024;
+
+    /// The table for `ks[column]`, from the second task of n scores in a row on.
+    fn of(&mut self, n: u64, ks: &[u64], column: usize) -> Option<Table<'_>> {
+        let row = usize::try_from(n).ok()? + 1;
+        if n > Self::MOST {
+            return None;
+        }
+        if self.n != n {
+            self.weights.clear();
+            self.n = n;
+            return None;
+        }
+        if self.weights.is_empty() {
+            if column > 0 {
+                return None;
+            }
+            self.weights.resize(row * ks.len(), Double::ZERO);
+            for (row, &k) in self.weights.chunks_exact_mut(row).zip(ks) {
+                let mut steps = Steps::new(n, k);
+                for (left, weight) in row.iter_mut().enumerate().skip(usize::try_from(k).unwrap_or(usize::MAX)).rev() {
+                    *weight = steps.down_to(left as u64, 1);
+                }
+            }
+        }
+        self.weights.get(column * row..(column + 1) * row).map(Table)
     }
 }
 
