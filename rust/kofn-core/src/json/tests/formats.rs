@@ -231,3 +231,56 @@ fn skipping_goes_on_with_the_next_element_but_not_past_bad_syntax() {
         read_with(sources(broken), how).expect_err(broken);
     }
 }
+
+#[test]
+fn archives_from_streams_and_damaged_archives() {
+    let summaries = [("summaries.json", SUMMARIES, zip::CompressionMethod::Deflated)];
+    let zipped = archive(&summaries);
+    let mapping = inspect();
+    let how = How { mapping: Some(&mapping), ..How::default() };
+    let stream = |bytes: Vec<u8>| {
+        vec![Source { name: "-".to_owned(), input: crate::json::Input::Stream(Box::new(Cursor::new(bytes))) }]
+    };
+    let streamed = read_with(stream(zipped.clone()), how).expect("read");
+    assert_eq!(streamed.rows(), read_as(&mapping, SUMMARIES.as_bytes()).expect("read").rows());
+    assert_eq!(streamed.reading.sources, [("-".to_owned(), Some(xxhash_rust::xxh3::xxh3_64(&zipped)))]);
+    // Whatever is damaged, it is read as before or refused.
+    for at in 0..zipped.len() {
+        for bit in [0x01, 0x80] {
+            let mut damaged = zipped.clone();
+            damaged[at] ^= bit;
+            if let Ok(outcome) = read_as(&mapping, &damaged) {
+                assert_eq!(outcome.rows(), streamed.rows(), "byte {at}");
+            }
+        }
+        assert!(read_as(&mapping, &zipped[..at]).is_err() || at == 0, "cut at {at}");
+    }
+}
+
+/// Real runs, which stay outside of the project.
+#[test]
+fn real_runs_are_read_in_full() {
+    let Ok(root) = std::env::var("CARGO_MANIFEST_DIR") else { return };
+    let data = std::path::Path::new(&root).join("../../../shared/data");
+    if !data.exists() {
+        return;
+    }
+    let source = |name: &str| vec![Source::path(data.join(name))];
+    for (name, passed) in [("terminal-bench-sonnet-4.jsonl", 144), ("terminal-bench-qwen3-coder.jsonl", 77)] {
+        let outcome = read_with(source(name), How::default()).expect(name);
+        assert_eq!((outcome.rollouts(), outcome.dictionary.tasks.names.len()), (400, 80));
+        let verdicts = outcome.batches.iter().flat_map(|batch| &batch.verifications.verdict);
+        assert_eq!(verdicts.filter(|verdict| **verdict == Verdict::Pass).count(), passed, "{name}");
+    }
+    let score = Target::Score { words: Vec::new() };
+    let fields = vec![("task_id", Target::Task), ("trial", Target::Index { base: 0 }), ("reward", score)];
+    let tau = mapping("tau-bench", "[]", fields);
+    let outcome = read_with(source("tau-bench/gpt-4o-airline.json"), How { mapping: Some(&tau), ..How::default() });
+    let outcome = outcome.expect("tau-bench");
+    assert_eq!(outcome.batches.iter().flat_map(|batch| &batch.verifications.score).sum::<f64>(), 84.0);
+    let inspect = inspect();
+    for (name, rollouts) in [("log_streaming.eval", 4), ("2025-02-11T15-17-00-05-00_popularity.eval", 10)] {
+        let how = How { mapping: Some(&inspect), ..How::default() };
+        assert_eq!(read_with(source(&format!("inspect/{name}")), how).expect(name).rollouts(), rollouts);
+    }
+}
