@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kofn import Check, Reading, Rollout, Verdict, Verification
+import kofn
+from kofn import Check, Reading, Rollout, RunWriter, Verdict, Verification
 from kofn import _values as values
 from kofn.errors import ArgumentError, ArgumentTypeError, InputError, KofnError
 from kofn.rollouts import Status, Usage
@@ -96,6 +99,22 @@ def test_the_native_form_round_trips(rollout: Rollout) -> None:
         return
     assert again == rollout
     assert values.dumps(again.to_dict()) == text
+
+
+@given(ROLLOUTS)
+def test_the_reader_of_files_sees_the_same_rollout(rollout: Rollout) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.jsonl"
+        with RunWriter(path, requested=1) as run:
+            run.write(rollout)
+        report = kofn.read(path).report(["mean_score"], policy="verifier_verdict.v1")
+    counts = report.counts
+    assert counts[str(rollout.status)] == counts["recorded"] == 1
+    assert counts["scored"] == (rollout.score is not None)
+    assert counts["indeterminate"] == (Verdict.INDETERMINATE in rollout.verdicts)
+    assert counts["successes"] == (rollout.registry == "passed")
+    if rollout.score is not None:
+        assert report["mean_score"].value == rollout.score
 
 
 EXAMPLE = {
