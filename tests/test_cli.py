@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapshots import from_snapshot, snapshot
 
+import kofn
 from kofn import Report, __version__
 from kofn.cli import gates, main, parser, status
 from kofn.errors import InputError, RefusedError
@@ -392,6 +393,103 @@ def test_what_cannot_be_graded_is_named(
     assert err.startswith(f"kofn: {path}: ")
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+# -- a run, from its file
+
+
+RUN = [
+    {"run": {"id": "r", "requested_rollouts": 2}},
+    {
+        "task": "a",
+        "rollout": 0,
+        "verifiers": [
+            {"name": "tests", "checks": [{"label": "total", "required": True, "passed": False}]},
+            {"name": "judge", "score": 0.25},
+        ],
+        "tool_calls": 7,
+    },
+    {"task": "a", "rollout": 1, "passed": True, "score": 1.0},
+    {"task": "b", "rollout": 1, "error": "out of memory\x1b[31m"},
+]
+
+
+@pytest.fixture(name="path")
+def fixture_path(tmp_path: Path) -> str:
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in RUN))
+    return str(path)
+
+
+def test_a_report_of_a_file_is_that_of_its_run(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", path, "--format", "json"]) == 0
+    report = Report.from_json(capsys.readouterr().out)
+    assert report == kofn.read(path).report()
+    assert report["pass@2"].value == 0.5
+    assert report.counts["missing"] == 1
+
+
+def test_gated_labels_stand_beside_the_defaults(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", path, "--format", "json", "--fail-under", "coverage=0.5"]) == 0
+    figures = json.loads(capsys.readouterr().out)["statistics"]
+    assert {"pass@1", "pass@2", "coverage"} <= set(figures)
+    assert main(["report", path, "--fail-under", "pass@3=0.5"]) == 2
+    assert "pass@3" in capsys.readouterr().err
+
+
+def test_rollouts_in_json_and_csv(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollouts", path, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0] == {
+        "task": "a", "rollout": 0, "status": "succeeded", "success": False, "registry": "failed", "score": 0.125,
+        "failed_required": ["tests: total"], "tool_calls": 7,
+    }  # fmt: skip
+    assert rows[2]["error"] == "out of memory\x1b[31m"
+    assert main(["rollouts", path, "--format", "csv", "--outcome", "success"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "task,rollout,status,success,registry,score,failed_required,tool_calls,tool_errors,error",
+        "a,1,succeeded,true,passed,1.0,,,,",
+    ]
+    assert main(["rollouts", path, "--threshold", "0.1", "--outcome", "success", "--format", "json"]) == 0
+    assert [row["rollout"] for row in json.loads(capsys.readouterr().out)] == [0, 1]
+
+
+def test_rollouts_on_a_screen(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollouts", path]) == 0
+    out = capsys.readouterr().out
+    assert "tests: total" in out
+    assert "out of memory\\x1b[31m" in out
+    assert "\x1b" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert main(["rollouts", path, "--task", "nobody"]) == 2
+    assert main(["rollouts", path, "--outcome", "cancelled"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == "kofn: no rollout matches"
+
+
+def test_missing_rollouts(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollouts", path, "--missing", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"task": "b", "rollout": 0}]
+    assert main(["rollouts", path, "--missing", "--task", "a"]) == 0
+    assert capsys.readouterr().err == "kofn: no rollout is missing\n"
+    assert main(["rollouts", path, "--missing", "--outcome", "failed"]) == 2
+    assert main(["rollouts", path, "--missing", "--requested", "9000000000"]) == 2
+
+
+def test_checks(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["checks", path, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"verifier": "tests", "label": "total", "required": True, "ran": 1, "passed": 0, "blocked": 1}
+    ]
+    assert main(["checks", path]) == 0
+    assert "tests     total  yes         1       0        1" in capsys.readouterr().out
+
+
+def test_what_a_read_skipped_is_said(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with Path(path).open("a") as file:
+        file.write('{"task": 3.5}\n')
+    assert main(["checks", path]) == 2
+    assert main(["checks", path, "--on-error", "skip"]) == 0
+    assert "line 5" in capsys.readouterr().err
 
 
 # -- the whole program

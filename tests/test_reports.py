@@ -170,6 +170,18 @@ def test_columns(report: Report) -> None:
     assert columns["diagnosis"] == ["unreliable", "unreliable", "incapable"]
 
 
+def test_arrow_libraries_read_the_tasks(report: Report) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(report.per_task)
+    assert table.column_names == list(report.per_task.columns())
+    assert table["task"].to_pylist() == ["a", "b", "c"]
+    assert table["diagnosis"].to_pylist() == ["unreliable", "unreliable", "incapable"]
+    assert table["pass@1"].to_pylist() == [0.4, 0.6, 0.0]
+    *recorded, none = table["mean_score"].to_pylist()
+    assert recorded == [0.6, 0.7]
+    assert none is None
+
+
 # -- curve
 
 

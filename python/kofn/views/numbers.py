@@ -56,13 +56,13 @@ def percent(part: int, whole: int) -> str:
     """Return part / whole in percent with one decimal.
 
     >>> percent(77, 400), percent(1, 10_000), percent(9_999, 10_000), percent(3, 3)
-    ('19.2 %', '<0.1 %', '>99.9 %', '100 %')
+    ('19.3 %', '<0.1 %', '>99.9 %', '100 %')
     """
     if part in {0, whole}:
         return "0 %" if part == 0 else "100 %"
-    # Whole numbers, so that the first decimal is rounded half to even of the exact quotient.
+    # In whole numbers, so that the exact quotient is rounded, halves up.
     tenths, rest = divmod(1000 * part, whole)
-    tenths += 2 * rest > whole or (2 * rest == whole and tenths % 2)
+    tenths += 2 * rest >= whole
     if tenths == 0:
         return "<0.1 %"
     return ">99.9 %" if tenths == 1000 else f"{tenths // 10}.{tenths % 10} %"
