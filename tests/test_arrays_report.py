@@ -33,18 +33,14 @@ class Arrays:
     options: Options
 
     def records(self) -> list[dict[str, Any]]:
-        """Write the rows as native records."""
+        """Write the rows as native records; where nothing is valid, no verdict and no score exist."""
         made = []
         for i, group in enumerate(self.columns["groups"]):
             row = {name: column[i] for name, column in self.columns.items()}
-            record: dict[str, Any] = {
-                "task": str(group),
-                "status": "succeeded" if row.get("valid", True) else "errored",
-            }
-            if "passed" in row:
-                record["verdict"] = "pass" if row["passed"] else "fail"
-            if "scores" in row:
-                record["score"] = float(row["scores"])
+            record: dict[str, Any] = {"task": str(group)}
+            if row.get("valid", True):
+                record |= {"verdict": "pass" if row["passed"] else "fail"} if "passed" in row else {}
+                record |= {"score": float(row["scores"])}
             if "durations" in row:
                 record["duration_s"] = float(row["durations"])
             if "tokens" in row and not math.isnan(row["tokens"]):

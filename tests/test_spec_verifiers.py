@@ -12,6 +12,7 @@ landed("Verifier", "Verification", "read")
 
 SAVED = [check("a", True), check("b", False), check("c", True, required=False)]
 """Reward 2/3, verdict fail."""
+CHECKS = [kofn.required("a", True), kofn.required("a", False)]
 
 
 def one(**entry: Any) -> list[dict[str, Any]]:
@@ -71,11 +72,29 @@ def test_checks_need_a_required_one(checks: list[Any], rules: dict[str, str]) ->
 
 @pytest.mark.spec("3.3")
 def test_built_in_rules() -> None:
-    verifiers = pytest.importorskip("kofn.verifiers")
-
-    public = [name for name in dir(verifiers) if not name.startswith("_")]
-    for rule in ("reward", "reading", "mean", "required", "at_least", "within"):
-        assert any(rule in name for name in public), f"{rule}: {public}"
+    rules: Any = pytest.importorskip("kofn.verifiers")
+    reading = kofn.Reading
+    for projection, facts, score in (
+        (rules.Reward(), [kofn.required("a", True), kofn.required("b", False)], 0.5),
+        (rules.ReadingValue("m"), [reading("m", 0.3), reading("other", 9)], 0.3),
+        (rules.ReadingValue("m", subject="s"), [reading("m", 1), reading("m", 2, subject="s")], 2.0),
+        (rules.ReadingMean("m"), [reading("m", 0.1, subject="a"), reading("m", 0.4, subject="b")], 0.25),
+        (rules.ReadingMean("m"), [reading("other", 1)], None),
+    ):
+        found = kofn.Verifier("v", lambda facts: facts, projection=projection)(facts)
+        assert found.score == score, projection
+    for decision, scores in (
+        (rules.AtLeast(0.7), {0.7: "pass", 0.7 - 1e-13: "pass", 0.69: "fail"}),
+        (rules.Within(0.2, 0.8), {0.1: "fail", 0.2: "pass", 0.8: "pass", 0.81: "fail"}),
+    ):
+        verifier = kofn.Verifier(
+            "v", lambda facts: facts, projection=rules.ReadingMean("m"), decision=decision
+        )
+        assert {score: str(verifier([reading("m", score)]).verdict) for score in scores} == scores
+    verdicts = [
+        kofn.Verifier("v", lambda facts: facts, decision=rules.RequiredChecks())([c]).verdict for c in CHECKS
+    ]
+    assert list(map(str, verdicts)) == ["pass", "fail"]
 
 
 @pytest.mark.spec("3.4")
