@@ -64,10 +64,7 @@ def through_bytes(case: Case) -> Json:
 
 def through_records(case: Case) -> Json:
     """`Run.from_records`."""
-    header = {
-        "requested" if key == "requested_rollouts" else key: value for key, value in case.header.items()
-    }
-    return as_json(kofn.Run.from_records(case.records, **header).report(**asked(case.options)))
+    return as_json(kofn.Run.from_records(case.lines()).report(**asked(case.options)))
 
 
 def parts_of(case: Case, seed: int) -> list[list[Json]]:

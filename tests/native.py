@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Json = dict[str, Any]
+streaming = pytest.mark.skipif(
+    not hasattr(pytest.importorskip("kofn.runs"), "report_files"),
+    reason="kofn.runs.report_files has not landed",
+)
 READ_OPTIONS = ("format", "on_error", "on_duplicate", "on_ungradable")
 
 

@@ -145,7 +145,7 @@ def test_missing_tasks_are_listed() -> None:
     run = run_of(records, header | {"requested_rollouts": 1})
     assert run.report(["pass_rate"])["pass_rate"].value == 1 / 3
     assert run.report(["pass_rate"], denominator="recorded")["pass_rate"].value == 0.5
-    assert "t3" in str(run.missing())
+    assert [task for task, _ in run.missing()] == ["t3"]
 
 
 @case("B16", "B17", "B31")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from native import as_json, kofn, landed
+from native import as_json, kofn, landed, streaming
 from shared_data import DATA, TAU_BENCH, TERMINAL_BENCH, expected, needs_data, tau_bench, terminal_bench
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def test_terminal_bench_from_its_file(name: str) -> None:
     check_report(as_json(run.report(LABELS, k=KS)), name)
 
 
+@streaming
 @pytest.mark.parametrize("name", TERMINAL_BENCH)
 def test_terminal_bench_from_the_command_line(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     cli: Any = pytest.importorskip("kofn.cli")

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from native import check, jsonl, kofn, landed, passes, scored
+from native import check, jsonl, landed, passes, scored, streaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
 landed("read")
 cli: Any = pytest.importorskip("kofn.cli")
-if not hasattr(cli, "main"):
-    pytest.skip("kofn.cli.main has not landed", allow_module_level=True)
+pytestmark = streaming
 
 Answer = tuple[int, str, str]
-Kofn = "Callable[..., Answer]"
 
 
 @pytest.fixture(name="command")
@@ -235,4 +233,3 @@ def test_only_exactly_one_shows_as_one(command: Any, tmp_path: Path) -> None:
     _, out, _ = command("report", written(tmp_path, *passes(1)), "--statistic", "pass@1")
     (line,) = [line for line in out.splitlines() if "pass@1" in line]
     assert "1.000" in line or "100" in line
-    assert kofn is not None

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import doors
-import pytest
 from agreement import SAME_BITS, differences
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import landed
+from native import landed, streaming
 from strategies import Case, asking, cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 landed("read", "Run")
 
@@ -49,15 +43,20 @@ def test_records(case: Case) -> None:
     same(doors.outcome(lambda: doors.through_records(case)), first)
 
 
-@pytest.mark.parametrize("door", [doors.through_files, doors.through_the_command_line])
 @few
-@given(case=cases(), seed=seeds)
-def test_files_in_any_order_and_split(door: Callable[[Case, int], Any], case: Case, seed: int) -> None:
+@given(cases(), seeds)
+def test_files_in_any_order_and_split(case: Case, seed: int) -> None:
     first = doors.outcome(lambda: doors.through_bytes(case))
-    found = doors.outcome(lambda: door(case, seed))
-    if door is doors.through_the_command_line and first[0] == "refused":
-        first = ("error", None)
-    same(found, first)
+    same(doors.outcome(lambda: doors.through_files(case, seed)), first)
+
+
+@streaming
+@few
+@given(cases(), seeds)
+def test_the_command_line(case: Case, seed: int) -> None:
+    first = doors.outcome(lambda: doors.through_bytes(case))
+    found = doors.outcome(lambda: doors.through_the_command_line(case, seed))
+    same(found, ("error", None) if first[0] == "refused" else first)
 
 
 @few

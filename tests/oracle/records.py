@@ -138,7 +138,8 @@ def verification(
 def entries(record: Json) -> list[Json]:
     """The verifications of a record, the shorthand at the top level written out (spec 7.3)."""
     listed = list(record.get("verifiers") or [])
-    short = {key: record[key] for key in SHORTHAND if record.get(key) is not None}
+    # NaN is "not recorded" (spec 6.6), and so it makes no verification either.
+    short = {key: value for key in SHORTHAND if (value := record.get(key)) is not None and value == value}  # noqa: PLR0124
     if not short:
         return listed
     if listed:
