@@ -17,7 +17,7 @@ RUST_SOURCES := $(shell find rust -type f) Cargo.toml Cargo.lock
 STUB_ALLOWLIST := tests/stubtest_allowlist.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fmt build wheel-check fuzz clean
+.PHONY: help demo test lint fmt clauses build wheel-check fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fmt: $(VENV)/.group-lint ## format Rust and Python, and fix what the linter can
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 	cargo fmt --all
+
+clauses: $(VENV)/.created ## write the table of clauses and their tests
+	$(PY) tests/clauses.py
 
 build: $(VENV)/.built ## build the extension into the environment
 

@@ -95,7 +95,7 @@ def through_files(case: Case, seed: int) -> Json:
 
 
 def through_the_command_line(case: Case, seed: int) -> Json:
-    """`kofn report --format json --output`, streaming."""
+    """`kofn report --format json --output`."""
     cli: Any = import_module("kofn.cli")
     options = case.options
     words: list[str] = [word for label in options.statistics or () for word in ("--statistic", label)]

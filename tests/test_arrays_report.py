@@ -12,14 +12,12 @@ import pytest
 from agreement import differences, run_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import as_json, kofn, landed
+from native import as_json, kofn
 from oracle import Options
 from strategies import AWKWARD, EXTREME
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
-
-landed("metrics")
 
 LABELS = ("pass@k", "pass^k", "best_of_k", "worst_of_k", "pass_rate", "learnability", "mean_score")
 RESOURCES = ("mean_duration", "mean_total_tokens")
@@ -104,7 +102,7 @@ def asked(options: Options) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(arrays())
 def test_metrics(case: Arrays) -> None:
     found = kofn.metrics(**case.columns, **asked(case.options), style="symbols")
@@ -115,10 +113,9 @@ def test_metrics(case: Arrays) -> None:
         assert run_level(label, found[label], value, reach), (label, found[label], value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(arrays(), st.integers(0, 10))
 def test_accumulated_arrays(case: Arrays, cut: int) -> None:
-    landed("Accumulator")
     total = kofn.Accumulator(**asked(case.options))
     for part in (slice(0, cut), slice(cut, None)):
         if len(case.columns["groups"][part]):

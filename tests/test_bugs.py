@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from native import as_json, check, errors, jsonl, kofn, landed, passes, report_of, run_of, scored, value_of
-
-landed("read", "grade")
+from native import as_json, check, errors, jsonl, kofn, passes, report_of, run_of, scored, value_of
 
 CASES = {
     case["id"]: case

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from native import as_json, kofn, landed, streaming
+from native import as_json, kofn
 from shared_data import DATA, TAU_BENCH, TERMINAL_BENCH, expected, needs_data, tau_bench, terminal_bench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-landed("read")
 pytestmark = needs_data
 
 LABELS = ("pass@k", "pass^k", "mean_score", "learnability", "mean_total_tokens", "best_of_k", "worst_of_k")
@@ -49,10 +49,9 @@ def test_terminal_bench_from_its_file(name: str) -> None:
     check_report(as_json(run.report(LABELS, k=KS)), name)
 
 
-@streaming
 @pytest.mark.parametrize("name", TERMINAL_BENCH)
 def test_terminal_bench_from_the_command_line(name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    cli: Any = pytest.importorskip("kofn.cli")
+    cli: Any = import_module("kofn.cli")
     words = [word for label in LABELS for word in ("--statistic", label)]
     path = str(DATA / f"{name}.jsonl")
     assert cli.main(["report", path, *words, "--k", "1,2,3,4,5", "--format", "json"]) == 0
@@ -61,7 +60,6 @@ def test_terminal_bench_from_the_command_line(name: str, capfd: pytest.CaptureFi
 
 @pytest.mark.parametrize("name", TERMINAL_BENCH)
 def test_terminal_bench_from_merged_accumulators(name: str, tmp_path: Path) -> None:
-    landed("Accumulator")
     lines = (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     total = None
     for part in range(3):
@@ -80,7 +78,6 @@ def test_terminal_bench_from_merged_accumulators(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", TERMINAL_BENCH)
 def test_terminal_bench_from_arrays(name: str) -> None:
-    landed("metrics")
     _, records = terminal_bench(name)
     passed, scores, tokens = [], [], []
     for record in records:
@@ -106,7 +103,6 @@ def test_terminal_bench_from_arrays(name: str) -> None:
 
 
 def test_tau_bench() -> None:
-    landed("Run")
     run = kofn.Run.from_records(tau_bench())
     report = run.report(["pass^k", "pass@k"], k=[1, 2, 3, 4], threshold=1.0)
     agrees({label: figure.value for label, figure in report.items()}, expected(TAU_BENCH)["exact"])

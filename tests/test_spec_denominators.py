@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from native import errors, kofn, landed, passes, report_of, run_of, value_of
-
-landed("read")
+from native import errors, kofn, passes, report_of, run_of, value_of
 
 
 def counts(records: list[Any], header: dict[str, Any] | None = None, **options: Any) -> dict[str, Any]:

@@ -8,12 +8,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from native import as_json, check, errors, jsonl, kofn, landed, passes, report_of, run_of, value_of
+from native import as_json, check, errors, jsonl, kofn, passes, report_of, run_of, value_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-landed("read")
 
 HALVES = passes(1, 0)
 

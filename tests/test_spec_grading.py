@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native import errors, kofn, landed
-
-landed("grade", "grade_batch", "Grade", "required", "optional", "Check")
+from native import errors, kofn
 
 FIVE = (("a", True, True), ("b", True, False), ("c", False, True), ("d", False, True), ("e", True, False))
 

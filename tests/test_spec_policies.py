@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native import as_json, check, errors, kofn, landed, passes, report_of, run_of, scored, value_of
-
-landed("read", "ScoreThreshold", "VerifierVerdict")
+from native import as_json, check, errors, kofn, passes, report_of, run_of, scored, value_of
 
 
 def judged(*verdicts: str | None, score: float | None = None, **fields: Any) -> dict[str, Any]:

@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from native import as_json, kofn, landed, passes, report_of, run_of
+from native import as_json, kofn, passes, report_of, run_of
 
-landed("read", "Report")
 pytestmark = pytest.mark.spec("9")
 
 COUNTS = (

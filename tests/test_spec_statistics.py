@@ -7,9 +7,7 @@ from math import comb
 from typing import Any
 
 import pytest
-from native import check, errors, landed, passes, report_of, run_of, scored, value_of
-
-landed("read")
+from native import check, errors, passes, report_of, run_of, scored, value_of
 
 
 def read_metric(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from typing import Any
 
 import pytest
-from native import check, errors, kofn, landed, report_of, value_of
-
-landed("Verifier", "Verification", "read")
+from native import check, errors, kofn, report_of, value_of
 
 SAVED = [check("a", True), check("b", False), check("c", True, required=False)]
 """Reward 2/3, verdict fail."""
@@ -72,7 +71,7 @@ def test_checks_need_a_required_one(checks: list[Any], rules: dict[str, str]) ->
 
 @pytest.mark.spec("3.3")
 def test_built_in_rules() -> None:
-    rules: Any = pytest.importorskip("kofn.verifiers")
+    rules: Any = import_module("kofn.verifiers")
     reading = kofn.Reading
     for projection, facts, score in (
         (rules.Reward(), [kofn.required("a", True), kofn.required("b", False)], 0.5),

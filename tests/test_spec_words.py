@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from native import errors, landed, passes, report_of, run_of, scored, value_of
+from native import errors, passes, report_of, run_of, scored, value_of
 
-landed("read", "Run")
 pytestmark = pytest.mark.spec("1")
 
 

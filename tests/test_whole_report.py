@@ -6,13 +6,10 @@ import doors
 from agreement import SAME_BITS, differences
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from native import landed, streaming
 from strategies import Case, asking, cases
 
-landed("read", "Run")
-
-few = settings(max_examples=60, deadline=None)
-many = settings(max_examples=300, deadline=None)
+few = settings(max_examples=40, deadline=None)
+many = settings(max_examples=200, deadline=None)
 seeds = st.integers(0, 2**32)
 
 
@@ -50,7 +47,6 @@ def test_files_in_any_order_and_split(case: Case, seed: int) -> None:
     same(doors.outcome(lambda: doors.through_files(case, seed)), first)
 
 
-@streaming
 @few
 @given(cases(), seeds)
 def test_the_command_line(case: Case, seed: int) -> None:
@@ -62,7 +58,6 @@ def test_the_command_line(case: Case, seed: int) -> None:
 @few
 @given(cases(by=False), seeds)
 def test_accumulators_merged_in_any_tree(case: Case, seed: int) -> None:
-    landed("Accumulator")
     first = doors.outcome(lambda: doors.through_bytes(case))
     same(doors.outcome(lambda: doors.through_accumulators(case, seed)), first)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from oracle.errors import OracleError, RefusalError
@@ -12,7 +13,6 @@ from oracle.statistics import SERIES, RefusedHereError, ShortError, Task, labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from fractions import Fraction
 
 REGISTRY = ("passed", "failed", "unscorable")
 DIAGNOSES = ("reliable", "unreliable", "incapable", "unscorable")

@@ -10,11 +10,12 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from oracle.errors import OracleError
+from oracle.records import Rollout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from oracle.records import Rollout, Series
+    from oracle.records import Series
 
 SUCCESS_LABELS = ("pass@", "pass^", "pass_rate", "learnability")
 PLAIN = ("pass_rate", "learnability", "coverage", "mean_score", "mean_duration", "mean_total_tokens")
@@ -143,11 +144,13 @@ def statistic(label: str, task: Task) -> Fraction | None:
     """The value of a label on a task; none where it lacks observations; RefusedHereError where it is short."""
     name, k = split_k(label)
     n, c = task.n, task.successes
+    if name in SUCCESS_LABELS and (n is None or c is None):
+        raise RefusedHereError(label)
     if k is not None and n is not None and k > n:
         raise ShortError(f"{task.name}: n = {n}, k = {k}")
     if name in SUCCESS_LABELS:
-        if n is None or c is None:
-            raise RefusedHereError(label)
+        assert n is not None
+        assert c is not None
         if k is not None:
             lost = comb(n - c, k) if name == "pass@" else comb(n, k) - comb(c, k)
             return 1 - Fraction(lost, comb(n, k))
