@@ -66,6 +66,7 @@ __all__ = [
     "Reading",
     "Report",
     "Rollout",
+    "Run",
     "RunWriter",
     "ScoreThreshold",
     "TaskIndex",
