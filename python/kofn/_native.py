@@ -41,12 +41,12 @@ def read_rollout(record: Mapping[str, Any]) -> Rollout:
     if record.get("task") is None:
         _without(record, "task", "the record names no task")
     task = at("task", lambda: task_id(record["task"]))
-    verifications = _verifications(record)
+    found = verifications(record)
     known = ("status", "error", "verifiers", *OUTCOMES)
     if not any(record.get(key) is not None for key in known) and LOOKALIKES & record.keys():
         _without(record, "", "the record holds no outcome")
     usage = {} if record.get("usage") is None else mapping(record["usage"], "usage")
-    error = _error(record.get("error"), "error")
+    error = recorded_error(record.get("error"), "error")
     status = record.get("status")
     return at(
         "",
@@ -54,7 +54,7 @@ def read_rollout(record: Mapping[str, Any]) -> Rollout:
             task,
             at("rollout", lambda: _values.count(record.get("rollout"), "rollout")),
             status=None if status is None else at("status", lambda: Status(status)),  # type: ignore[arg-type]
-            verifications=verifications,
+            verifications=found,
             duration_s=record.get("duration_s"),
             usage=_usage(usage),
             tool_calls=_either(record, "tool_calls", "toolCalls"),
@@ -94,7 +94,8 @@ def _meta(meta: object) -> Mapping[str, Any]:
     return meta if isinstance(meta, Mapping) else {"meta": meta}
 
 
-def _error(value: object, field: str) -> RecordedError | None:
+def recorded_error(value: object, field: str) -> RecordedError | None:
+    """Read why something broke: text, or an object with type and message."""
     if value is None or isinstance(value, str):
         return None if value is None else RecordedError(value)
     error = mapping(value, field)
@@ -107,7 +108,8 @@ def _items(value: object, field: str) -> list[Any]:
     return [] if value is None else array(value, field)
 
 
-def _verifications(record: Mapping[str, Any]) -> list[Verification]:
+def verifications(record: Mapping[str, Any]) -> list[Verification]:
+    """Read the verifications of a record, its short forms included."""
     items = _items(record.get("verifiers"), "verifiers")
     top = {key: record[key] for key in OUTCOMES if record.get(key) is not None}
     if not top:
@@ -138,7 +140,7 @@ def _verification(fields: Mapping[str, Any], path: str) -> Verification:
             tuple(_reading(item, f"{path}readings[{i}]") for i, item in enumerate(readings)),
             score=_score(fields, path),
             verdict=_verdict(fields, path),
-            error=_error(fields.get("error"), f"{path}error"),
+            error=recorded_error(fields.get("error"), f"{path}error"),
             projection=fields.get("projection"),
             decision=fields.get("decision"),
         )

@@ -128,13 +128,16 @@ class RecordedRollout:
         SourceError
             The source changed or went away since it was read.
         """
-        return Rollout.from_dict(self._record)
+        # The reader takes any reason, a Rollout text alone.
+        return Rollout.from_dict(self._record | {"stop_reason": self.stop_reason})
 
     @property
     def verifications(self) -> tuple[Verification, ...]:
         """What each verifier recorded; those of `Run.select(verifiers=...)` alone in such a run."""
+        from kofn import _native  # noqa: PLC0415
+
         kept = self._core.verifiers()
-        found = self.rollout.verifications
+        found = _native.verifications(self._record)
         return tuple(one for one in found if kept is None or one.name in kept)
 
     @property
@@ -142,7 +145,7 @@ class RecordedRollout:
         """Why it broke."""
         from kofn import _native  # noqa: PLC0415
 
-        return _native._error(self._record.get("error"), "error")  # noqa: SLF001
+        return _native.recorded_error(self._record.get("error"), "error")
 
     @property
     def usage(self) -> Usage | None:

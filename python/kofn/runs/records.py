@@ -28,7 +28,9 @@ def lines(records: Iterable[Rollout | Mapping[str, Any]]) -> bytes:
         elif isinstance(record, Mapping):
             plain = dict(record)
         else:
-            raise ArgumentTypeError(f"record {number}: {_values.shown(record)} is neither a Rollout nor a dict")
+            raise ArgumentTypeError(
+                f"record {number}: {_values.shown(record)} is neither a Rollout nor a dict"
+            )
         try:
             # NaN is written as such: what it means is the reader's to say. Lone surrogates pass as escapes likewise.
             found.append(json.dumps(plain, separators=(",", ":"), default=_plain))

@@ -19,6 +19,7 @@ from kofn.runs.tables import CheckRow, CheckTable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from kofn._core import Run as CoreRun
     from kofn.accumulators import Denominator, OnShort
     from kofn.reports import Report
     from kofn.rollouts import Rollout
@@ -170,13 +171,13 @@ class Run:
 
     __slots__ = ("_core",)
 
-    _core: _core.Run
+    _core: CoreRun
 
     def __init__(self) -> None:
         raise ArgumentTypeError("a Run is made by kofn.read, Run.from_records or Run.from_arrays")
 
     @classmethod
-    def _of(cls, core: _core.Run) -> Run:
+    def _of(cls, core: CoreRun) -> Run:
         run = object.__new__(cls)
         run._core = core
         return run
@@ -301,7 +302,9 @@ class Run:
 
     def __repr__(self) -> str:
         sources, tasks = self.sources, len(self.tasks)
-        origin = f" from {sources[0]}" if len(sources) == 1 else f" from {len(sources)} sources" if sources else ""
+        origin = (
+            f" from {sources[0]}" if len(sources) == 1 else f" from {len(sources)} sources" if sources else ""
+        )
         rollouts = "1 rollout" if len(self) == 1 else f"{len(self)} rollouts"
         return f"<Run: {rollouts} of {tasks} {'task' if tasks == 1 else 'tasks'}{origin}>"
 
@@ -406,7 +409,9 @@ class Run:
         <Run: 2 rollouts of 1 task>
         """
         if tags is not None and not isinstance(tags, Mapping):
-            raise ArgumentTypeError(f"tags: {_values.shown(tags)}; it must be a dict of a tag's name to values")
+            raise ArgumentTypeError(
+                f"tags: {_values.shown(tags)}; it must be a dict of a tag's name to values"
+            )
         return Run._of(
             self._core.select(
                 tasks=_names("tasks", tasks),
@@ -474,9 +479,9 @@ class Run:
         if outcome in {"success", "failure"}:
             keep &= success == (outcome == "success")
         elif outcome in REGISTRY and outcome is not None:
-            keep &= registry == REGISTRY.index(outcome)  # type: ignore[arg-type]  # it is one of them
+            keep &= registry == REGISTRY.index(outcome)
         elif outcome is not None:
-            keep &= statuses == STATUSES.index(outcome)  # type: ignore[arg-type]  # statuses are text
+            keep &= statuses == STATUSES.index(outcome)
         return Rollouts(self._core, np.flatnonzero(keep), None if undecided else success, registry, score)
 
     def checks(self) -> CheckTable:
@@ -537,5 +542,3 @@ def _names(argument: str, names: object) -> list[str] | None:
             raise ArgumentTypeError(f"{argument}: {_values.shown(name)}; it must be text")
         found.append(str(plain))
     return found
-
-

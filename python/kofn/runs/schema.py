@@ -68,5 +68,7 @@ COLUMNS: Final = frozenset(SCHEMA) | {
 }
 """Columns that a reader looks at."""
 
-OUTCOMES: Final = frozenset({"verifiers", "checks", "score", "reward", "verdict", "passed", "status", "error"})
+OUTCOMES: Final = frozenset(
+    {"verifiers", "checks", "score", "reward", "verdict", "passed", "status", "error"}
+)
 """Columns that say how a rollout went."""

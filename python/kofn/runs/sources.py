@@ -72,7 +72,9 @@ def _one(part: object, position: int) -> list[Source]:
             f"source: {_values.shown(part)}; bytes are ambiguous: give a path as text, or wrap contents in io.BytesIO"
         )
     if isinstance(part, Mapping):
-        raise ArgumentTypeError("source: a dict is no source; Run.from_records([...]) takes rollouts as dicts")
+        raise ArgumentTypeError(
+            "source: a dict is no source; Run.from_records([...]) takes rollouts as dicts"
+        )
     if hasattr(part, "__arrow_c_stream__") or hasattr(part, "__arrow_c_array__"):
         name = type(part).__name__
         return [Source("table", f"{name} {position + 1}" if position else name, part)]
@@ -88,7 +90,7 @@ def _one(part: object, position: int) -> list[Source]:
 
 def name_of(path: str) -> str:
     """Return a path as messages and reports show it: bytes that are no text, as escapes."""
-    return path.encode("utf-8", "backslashreplace").decode()
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _path(path: str) -> list[Source]:
@@ -192,7 +194,9 @@ def _parquet(name: str, file: Any) -> Source:
         parquet = pq.ParquetFile(file)
         schema = parquet.schema_arrow
         # A transcript beside the outcome need not be decoded; a table without any outcome is read whole, for the hint.
-        wanted = [name for name in schema.names if name in COLUMNS] if OUTCOMES & {*schema.names} else schema.names
+        wanted = (
+            [name for name in schema.names if name in COLUMNS] if OUTCOMES & {*schema.names} else schema.names
+        )
         kept = pa.schema([schema.field(name) for name in wanted], metadata=schema.metadata)
         batches = parquet.iter_batches(columns=wanted)
         return Source("table", name, pa.RecordBatchReader.from_batches(kept, batches))
@@ -204,7 +208,9 @@ def _parquet_by_polars(name: str, file: Any) -> Source:
     try:
         import polars as pl  # noqa: PLC0415  # an extra
     except ImportError:
-        _refuse(name, "a Parquet file is read through pyarrow or polars; install one: pip install 'kofn[formats]'")
+        _refuse(
+            name, "a Parquet file is read through pyarrow or polars; install one: pip install 'kofn[formats]'"
+        )
     try:
         header = pl.read_parquet_metadata(file).get("kofn")
         if hasattr(file, "seek"):
@@ -235,7 +241,8 @@ def _refuse_copies(sources: Iterable[Source]) -> None:
             continue
         if key in seen:
             raise _values.outside(
-                "source", f"{source.name} is given twice (also as {seen[key]}); its rollouts would count twice"
+                "source",
+                f"{source.name} is given twice (also as {seen[key]}); its rollouts would count twice",
             )
         seen[key] = source.name
 

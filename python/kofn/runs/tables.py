@@ -83,7 +83,13 @@ class CheckTable(Sequence[CheckRow]):
         found: dict[str, list[str] | npt.NDArray[Any]] = {}
         for name in self.COLUMNS:
             values = [getattr(row, name) for row in self._rows]
-            kinds = {"required": np.bool_, "ran": np.int64, "passed": np.int64, "failed": np.int64, "blocked": np.int64}
+            kinds = {
+                "required": np.bool_,
+                "ran": np.int64,
+                "passed": np.int64,
+                "failed": np.int64,
+                "blocked": np.int64,
+            }
             found[name] = np.array(values, kinds[name]) if name in kinds else values
         return found
 

@@ -74,7 +74,7 @@ pub fn read(
     let on_duplicate = OnDuplicate::parse(on_duplicate).map_err(|error| to_python(py, &error))?;
     let pending = Pending::all(sources)?;
     watched(py, |watch| {
-        let groups = pending.into_iter().map(|one| one.group(watch)).collect::<kofn_core::Result<Vec<_>>>()?;
+        let groups = Pending::groups(pending, watch)?;
         let mapping = Mapping::native();
         let options = Options { mapping: &mapping, needs: Needs::ALL, skip_errors, keep_ungradable, unit: Unit::Line };
         let mut run = CoreRun::read(groups, &options, on_duplicate, watch)?;

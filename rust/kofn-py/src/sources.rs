@@ -29,6 +29,23 @@ impl Pending {
         sources.into_iter().map(|(kind, name, payload, header)| Self::new(&kind, name, &payload, header)).collect()
     }
 
+    /// What the core reads: neighbours whose records are counted alike together, so that their headers are compared
+    /// before their rollouts are.
+    pub fn groups(
+        pending: Vec<Self>,
+        watch: &mut dyn FnMut() -> kofn_core::Result<()>,
+    ) -> kofn_core::Result<Vec<Group>> {
+        let mut groups: Vec<Group> = Vec::new();
+        for one in pending {
+            let group = one.group(watch)?;
+            match groups.last_mut() {
+                Some(last) if last.unit == group.unit => last.sources.extend(group.sources),
+                _ => groups.push(group),
+            }
+        }
+        Ok(groups)
+    }
+
     fn new(kind: &str, name: String, payload: &Bound<'_, PyAny>, header: Option<String>) -> PyResult<Self> {
         let memory = |payload: &Bound<'_, PyAny>| Ok::<_, PyErr>(Input::Memory(payload.extract::<&[u8]>()?.into()));
         Ok(match kind {
@@ -43,7 +60,7 @@ impl Pending {
     }
 
     /// Tables become lines of the native form, so that one reader judges everything.
-    pub fn group(self, watch: &mut dyn FnMut() -> kofn_core::Result<()>) -> kofn_core::Result<Group> {
+    fn group(self, watch: &mut dyn FnMut() -> kofn_core::Result<()>) -> kofn_core::Result<Group> {
         let (name, reader, header) = match self {
             Self::Bytes(source, unit) => return Ok(Group { unit, sources: vec![source] }),
             Self::Table(name, reader, header) => (name, reader, header),

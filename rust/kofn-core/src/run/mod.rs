@@ -6,6 +6,8 @@ pub mod details;
 pub mod filter;
 pub mod select;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 
 use std::io::Read;
 use std::path::PathBuf;
