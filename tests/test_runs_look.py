@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import kofn
 from kofn.errors import ArgumentError, ArgumentTypeError, InputError, RefusedError, SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def check(label: str, passed: bool, *, required: bool = True, detail: object = None) -> dict[str, Any]:

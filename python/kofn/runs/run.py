@@ -13,7 +13,8 @@ from kofn.errors import ArgumentTypeError, RefusedError
 from kofn.policies import Policy, mask, parts, resolve
 from kofn.runs.missing import MissingRollouts
 from kofn.runs.recorded import OUTCOMES, REGISTRY, STATUSES, Rollouts
-from kofn.runs.sources import Source, named, resolve as resolve_sources
+from kofn.runs.sources import Source, named
+from kofn.runs.sources import resolve as resolve_sources
 from kofn.runs.tables import CheckRow, CheckTable
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def read(
     on_duplicate: OnDuplicate = "raise",
     on_ungradable: OnUngradable = "raise",
 ) -> Run:
-    """Read a run.
+    r"""Read a run.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def read_runs(
     on_duplicate: OnDuplicate = "raise",
     on_ungradable: OnUngradable = "raise",
 ) -> dict[str, Run]:
-    """Read several runs, one a file.
+    r"""Read several runs, one a file.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def _read(
             keep_ungradable=keep_ungradable,
             on_duplicate=on_duplicate,
         )
-    return Run._of(core)
+    return Run._of(core)  # noqa: SLF001  # the constructor for what the core read
 
 
 def _word(argument: str, value: object, words: tuple[str, ...]) -> str:
@@ -255,7 +256,7 @@ class Run:
         Examples
         --------
         >>> run = Run.from_arrays(groups=["a", "a", "b"], passed=[True, False, True])
-        >>> run.report(["pass@1"])["pass@1"].value
+        >>> run.report(["pass@1"], denominator="recorded")["pass@1"].value
         0.75
         """
         index, columns = _columns.grouped(

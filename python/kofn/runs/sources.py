@@ -14,9 +14,10 @@ from kofn.errors import ArgumentTypeError, InputError, KofnError, SourceError
 
 E = TypeVar("E", SourceError, InputError)
 
-DIRECTORY_SUFFIXES: Final = tuple(
-    f".{form}{packed}" for form in ("jsonl", "ndjson") for packed in ("", ".gz", ".zst")
-) + (".parquet",)
+DIRECTORY_SUFFIXES: Final = (
+    *tuple(f".{form}{packed}" for form in ("jsonl", "ndjson") for packed in ("", ".gz", ".zst")),
+    ".parquet",
+)
 """The files of a directory that are read: those whose names end so and do not begin with a dot."""
 
 STANDARD_INPUT: Final = "<stdin>"
@@ -224,7 +225,7 @@ def _parquet_by_polars(name: str, file: Any) -> Source:
 
 def _opened(path: str) -> Any:
     try:
-        return open(path, "rb")  # noqa: PTH123, SIM115  # the callers close it
+        return open(path, "rb")  # noqa: PTH123  # the callers close it
     except OSError as error:
         _unreadable(path, error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kofn import _core, formats
@@ -10,9 +9,12 @@ from kofn._metrics import k_list, label_list, requested_parts
 from kofn.errors import ArgumentError
 from kofn.policies import Policy, ScoreThreshold, VerifierVerdict, parts, resolve
 from kofn.runs.run import OnDuplicate, OnError, OnUngradable, _word
-from kofn.runs.sources import STANDARD_INPUT, Source, named, resolve as resolve_sources
+from kofn.runs.sources import STANDARD_INPUT, Source, named
+from kofn.runs.sources import resolve as resolve_sources
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from kofn.reports import Report
 
 
