@@ -151,7 +151,7 @@ impl Tally {
         let on_duplicate = OnDuplicate::parse(on_duplicate).map_err(|error| to_python(py, &error))?;
         let pending = Pending::all(sources)?;
         watched(py, |watch| {
-            let groups = pending.into_iter().map(|one| one.group(watch)).collect::<Result<Vec<_>>>()?;
+            let groups = Pending::groups(pending, watch)?;
             let mapping = Mapping::native();
             let options =
                 Options { mapping: &mapping, needs: Needs::default(), skip_errors, keep_ungradable, unit: Unit::Line };
