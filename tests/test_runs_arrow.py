@@ -268,6 +268,8 @@ def test_an_empty_table_with_a_header_declares_tasks() -> None:
     header = json.dumps({"run": {"tasks": ["a"], "requested_rollouts": 2}}, indent=2)
     table = pa.table({"task": pa.array([], "string")}).replace_schema_metadata({"kofn": header})
     assert kofn.read(table).report(["pass@1"])["pass@1"].value == 0.0
+    bare = table.replace_schema_metadata({"kofn": '{"tasks": ["a"], "requested_rollouts": 2}'})
+    assert kofn.read(bare).requested == 2
     with pytest.raises(InputError, match="no rollouts in Table"):
         kofn.read(pa.table({"task": pa.array([], "string")}))
 
@@ -298,7 +300,7 @@ def test_bad_tables_name_row_and_column(columns: dict[str, Any], message: str) -
 
 def test_a_bad_header_is_told() -> None:
     table = pa.table({"task": ["a"], "passed": [True]})
-    for header in ("nonsense", "[]", '{"id": "r"}'):
+    for header in ("nonsense", "[]", "{}", '{"identity": "r"}'):
         with pytest.raises(InputError, match="is no header"):
             kofn.read(table.replace_schema_metadata({"kofn": header}))
     ranged = {"kofn": json.dumps({"run": {"score_range": [0, 1]}})}

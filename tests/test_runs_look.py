@@ -319,6 +319,7 @@ def missing(records: list[Any], **arguments: Any) -> list[tuple[str, int | None]
 def test_missing_rollouts_by_index(run: kofn.Run) -> None:
     assert list(run.missing()) == [("find", 1), ("absent", 0), ("absent", 1)]
     assert len(run.missing()) == 3
+    assert repr(run.missing()) == "<3 missing: ('find', 1), ('absent', 0), ('absent', 1)>"
     assert run.missing(3).counts == {"sum": 1, "sort": 1, "find": 2, "absent": 3}
 
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final
+
+SHOWN: Final = 10
+"""How many a representation lists."""
 
 
 class MissingRollouts(Iterable[tuple[str, int | None]]):
@@ -27,7 +32,8 @@ class MissingRollouts(Iterable[tuple[str, int | None]]):
         return sum(count for _, count, _ in self._rows)
 
     def __repr__(self) -> str:
-        return f"<MissingRollouts: {len(self)} of {len(self._rows)} tasks>"
+        shown = ", ".join(map(repr, islice(self, SHOWN)))
+        return f"<{len(self)} missing: {shown}{', …' if len(self) > SHOWN else ''}>"
 
     @property
     def counts(self) -> dict[str, int]:

@@ -91,15 +91,23 @@ enum Values<'a> {
     Placeholder,
 }
 
-/// A header as a line of the native form; its JSON may have been spread over several.
+/// The keys of a header (spec 7.2).
+const DECLARED: [&str; 4] = ["id", "requested_rollouts", "tasks", "score_range"];
+
+/// A header as a line of the native form: the whole, or what stands under its `run`, perhaps over several lines.
 pub fn header(text: &str) -> Result<String, String> {
     let wrong = |problem: &str| format!("the schema's metadata {HEADER:?} is no header: {problem}");
     let header = value::parse(text).map_err(|problem| wrong(&problem))?;
-    if !matches!(header.get("run"), Some(Value::Object(_))) {
+    let mut line = String::new();
+    if matches!(header.get("run"), Some(Value::Object(_))) {
+        header.write(&mut line);
+    } else if DECLARED.iter().any(|key| header.get(key).is_some()) {
+        line.push_str("{\"run\":");
+        header.write(&mut line);
+        line.push('}');
+    } else {
         return Err(wrong("it must be an object with the key \"run\""));
     }
-    let mut line = String::new();
-    header.write(&mut line);
     line.push('\n');
     Ok(line)
 }
