@@ -1,5 +1,7 @@
 //! Core errors as Python exceptions: the only match between the two.
 
+use std::cell::Cell;
+
 use kofn_core::Error;
 use kofn_core::error::Place;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -80,24 +82,29 @@ pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> kofn_core::Resul
     py.detach(work).map_err(|error| to_python(py, &error))
 }
 
+thread_local! {
+    /// What a signal's handler raised while this thread worked detached.
+    static STOPPED: Cell<Option<PyErr>> = const { Cell::new(None) };
+}
+
+/// Run the handlers of signals that came in. What one raises is kept for [`watched`] around this.
+pub fn signals() -> kofn_core::Result<()> {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is not general enough")]
+    let handled = Python::attach(|py| py.check_signals());
+    handled.map_err(|error| {
+        STOPPED.set(Some(error));
+        Error::Interrupted
+    })
+}
+
 /// As [`detached`], for long work that asks its watch now and then whether to stop: Ctrl-C and other signals reach the
 /// caller as the exception that their handler raised.
 pub fn watched<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&mut dyn FnMut() -> kofn_core::Result<()>) -> kofn_core::Result<T> + Send,
 ) -> PyResult<T> {
-    let mut stopped = None;
-    let result = py.detach(|| {
-        work(&mut || {
-            #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is not general enough")]
-            let signals = Python::attach(|py| py.check_signals());
-            signals.map_err(|error| {
-                stopped = Some(error);
-                Error::Interrupted
-            })
-        })
-    });
-    match stopped {
+    let result = py.detach(|| work(&mut signals));
+    match STOPPED.take() {
         Some(error) => Err(error),
         None => result.map_err(|error| to_python(py, &error)),
     }
