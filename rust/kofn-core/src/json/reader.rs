@@ -69,7 +69,7 @@ fn one(
     watch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<u64> {
     let again = input.again();
-    let mut opened = Opened::new(name, input)?;
+    let mut opened = Opened::new(name, input, watch)?;
     let mut unwatched = 0;
     let mut watched = |n: usize| {
         unwatched += n;
@@ -105,10 +105,16 @@ fn one(
         }
         return Ok(hash);
     }
-    let mut fill = |buffer: &mut [u8]| {
-        let n = opened.some(name, buffer)?;
-        watched(n)?;
-        Ok(n)
+    let mut fill = |buffer: &mut [u8]| loop {
+        match opened.some(name, buffer) {
+            // A signal came while a pipe was silent: the watch decides whether to go on.
+            Err(Error::Interrupted) => watched(WATCHED)?,
+            Err(error) => return Err(error),
+            Ok(n) => {
+                watched(n)?;
+                return Ok(n);
+            }
+        }
     };
     document(&mut fill, Stand::default(), steps, name, projector)?;
     opened.digest(name)

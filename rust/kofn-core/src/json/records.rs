@@ -78,7 +78,7 @@ impl Records {
 
     fn open(&self) -> Result<Stream> {
         let name = &self.source.name;
-        Ok(match Opened::new(name, self.input()?)? {
+        Ok(match Opened::new(name, self.input()?, &mut || Ok(()))? {
             Opened::Plain(_) => Stream::Plain(seekable(name, self.input()?)?),
             Opened::Gzip(decoder) => Stream::Forward(decoder, 0),
             Opened::Zstd(decoder) => Stream::Forward(decoder, 0),

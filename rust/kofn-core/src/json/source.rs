@@ -75,6 +75,16 @@ pub(crate) fn failed(name: &str, error: &io::Error) -> Error {
     Error::Source { source: name.to_owned(), reason }
 }
 
+/// Do what a signal may interrupt: then the watch decides whether to go on.
+fn patient<T>(name: &str, watch: &mut dyn FnMut() -> Result<()>, mut work: impl FnMut() -> io::Result<T>) -> Result<T> {
+    loop {
+        match work() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => watch()?,
+            result => return result.map_err(|error| failed(name, &error)),
+        }
+    }
+}
+
 /// Bytes as they are stored; hashes what is read of them.
 pub(crate) struct Stored {
     input: Box<dyn Read + Send>,
@@ -90,36 +100,35 @@ impl Stored {
     }
 
     /// The first bytes (fewer than four only if there are no more), which will be read again.
-    fn peek(&mut self) -> io::Result<&[u8]> {
+    fn peek(&mut self) -> io::Result<()> {
         while self.head.len() < 4 {
             let mut bytes = [0; 4];
-            let n = self.fetch(&mut bytes)?;
+            let room = bytes.len() - self.head.len();
+            let n = self.fetch(&mut bytes[..room])?;
             if n == 0 {
                 break;
             }
             self.head.extend(bytes.iter().take(n));
         }
-        Ok(&self.head)
+        Ok(())
     }
 
     fn fetch(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.input.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(n) => {
-                    self.hash.update(buffer.get(..n).unwrap_or_default());
-                    return Ok(n);
-                }
-                error => return error,
-            }
-        }
+        let n = self.input.read(buffer)?;
+        self.hash.update(buffer.get(..n).unwrap_or_default());
+        Ok(n)
     }
 
     /// The hash of everything, what was not read yet included.
     pub fn digest(&mut self) -> io::Result<u64> {
         let mut rest = vec![0; 1 << 16];
-        while self.fetch(&mut rest)? > 0 {}
-        Ok(self.hash.digest())
+        loop {
+            match self.fetch(&mut rest) {
+                Ok(0) => return Ok(self.hash.digest()),
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -150,13 +159,14 @@ pub(crate) enum Opened {
 
 impl Opened {
     /// Open an input by its magic bytes.
-    pub fn new(name: &str, input: Input) -> Result<Self> {
+    pub fn new(name: &str, input: Input, watch: &mut dyn FnMut() -> Result<()>) -> Result<Self> {
         let mut stored = Stored::new(match input {
             Input::Path(path) => Box::new(File::open(path).map_err(|error| failed(name, &error))?),
             Input::Memory(bytes) => Box::new(io::Cursor::new(bytes)),
             Input::Stream(stream) => stream,
         });
-        Ok(match stored.peek().map_err(|error| failed(name, &error))? {
+        patient(name, watch, || stored.peek())?;
+        Ok(match &*stored.head {
             [0x1F, 0x8B, ..] => Self::Gzip(Box::new(MultiGzDecoder::new(stored))),
             [0x28, 0xB5, 0x2F, 0xFD] | [0x50..=0x5F, 0x2A, 0x4D, 0x18] => {
                 let decoder = zstd::stream::read::Decoder::new(stored).map_err(|error| failed(name, &error))?;
@@ -177,7 +187,8 @@ impl Opened {
         .map_err(|error| failed(name, &error))
     }
 
-    /// Read some bytes; a compressed stream that was cut is an error.
+    /// Read some bytes; a compressed stream that was cut is an error. [`Error::Interrupted`] where a signal came
+    /// while waiting: nothing is lost, and the caller may read on.
     pub fn some(&mut self, name: &str, buffer: &mut [u8]) -> Result<usize> {
         let (read, form) = match self {
             Self::Plain(stored) | Self::Zip(stored) => (stored.read(buffer), ""),
@@ -185,6 +196,7 @@ impl Opened {
             Self::Zstd(decoder) => (decoder.read(buffer), "zstd"),
         };
         read.map_err(|error| match (error.kind(), form) {
+            (io::ErrorKind::Interrupted, _) => Error::Interrupted,
             (_, "") => failed(name, &error),
             (io::ErrorKind::UnexpectedEof, form) => Error::Source {
                 source: name.to_owned(),
