@@ -1,3 +1,5 @@
+#![expect(clippy::format_push_string, reason = "records are put together piece by piece")]
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -100,14 +102,14 @@ proptest! {
             let list: Vec<String> = checks.iter().enumerate().map(|(i, (label, required, passed))| {
                 format!("{{\"label\":{label:?},\"required\":{},\"passed\":{passed}}}", *required || i == 0)
             }).collect();
-            verifier += &format!(",\"checks\":[{}]", list.join(","));
+            verifier.push_str(&format!(",\"checks\":[{}]", list.join(",")));
         }
         if let Some(score) = score {
-            verifier += &format!(",\"score\":{score:?}");
+            verifier.push_str(&format!(",\"score\":{score:?}"));
         }
-        record += &format!(",\"verifiers\":[{verifier},\"readings\":[{{\"metric\":\"m\",\"value\":true}}]}}]");
+        record.push_str(&format!(",\"verifiers\":[{verifier},\"readings\":[{{\"metric\":\"m\",\"value\":true}}]}}]"));
         if let Some(duration) = duration {
-            record += &format!(",\"duration_s\":{duration:?}");
+            record.push_str(&format!(",\"duration_s\":{duration:?}"));
         }
         let list: Vec<String> = tags.iter().map(|(name, value)| {
             let mut out = String::new();
@@ -116,7 +118,7 @@ proptest! {
             crate::json::value::write_text(value, &mut out);
             out
         }).collect();
-        record += &format!(",\"tags\":{{{}}}}}\n", list.join(","));
+        record.push_str(&format!(",\"tags\":{{{}}}}}\n", list.join(",")));
         let run = one(&record);
         let again = native(&run.batches[0], 0, &run.dictionary);
         // The projection's name is no column: without it the score would have to agree with the checks.

@@ -1,4 +1,4 @@
-//! Plain tables on their way out: lists of text and NumPy columns.
+//! Plain tables on their way out: lists of text and arrays.
 
 use std::sync::Arc;
 
