@@ -35,7 +35,12 @@ def line(task: int, rollout: int) -> str:
                 {
                     "name": "tests",
                     "checks": [
-                        {"label": f"test_{i}", "required": i < 3, "passed": (task + rollout + i) % 3 > 0, "detail": "x" * 40}
+                        {
+                            "label": f"test_{i}",
+                            "required": i < 3,
+                            "passed": (task + rollout + i) % 3 > 0,
+                            "detail": "x" * 40,
+                        }
                         for i in range(4)
                     ],
                     "readings": [{"metric": "latency_s", "value": (task * 7 + rollout) % 1000 / 1000}],
@@ -74,7 +79,9 @@ def test_a_report_keeps_tasks_not_the_file(large: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a child")
 def test_ctrl_c_stops_a_long_read_at_once(large: Path) -> None:
     command = [*KOFN, "report", *[str(large)] * 1, "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         # Standard input never ends, so only the signal can stop the read.

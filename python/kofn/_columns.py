@@ -10,6 +10,8 @@ from kofn._core import TaskIndex, consecutive_groups
 from kofn.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
 
@@ -98,7 +100,13 @@ def bools(name: str, values: Any) -> npt.NDArray[np.bool_]:
     return np.ascontiguousarray(column, np.bool_)
 
 
-READERS = {"passed": verdicts, "scores": floats, "durations": floats, "tokens": totals, "valid": bools}
+READERS: dict[str, Callable[[str, Any], npt.NDArray[Any]]] = {
+    "passed": verdicts,
+    "scores": floats,
+    "durations": floats,
+    "tokens": totals,
+    "valid": bools,
+}
 
 
 def grouped(

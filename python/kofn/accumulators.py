@@ -121,7 +121,7 @@ class Accumulator:
                 f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default"
             )
         index, flat = _columns.grouped(groups, group_size, columns)
-        self._tally.add_arrays(index, **flat)
+        self._tally.add_arrays(index, by=None, **flat)
 
     def merge(self, *others: Accumulator) -> None:
         """Add the content of others, which stay as they are.
@@ -136,7 +136,7 @@ class Accumulator:
         for other in others:
             if not isinstance(other, Accumulator):
                 raise ArgumentTypeError(f"merge takes accumulators, not {type(other).__name__}")
-            self._tally.merge(other._tally)
+            self._tally.merge(other._tally)  # noqa: SLF001 - one of its own kind
 
     def report(self) -> Report:
         """Report on everything added so far.

@@ -23,6 +23,7 @@ pub struct Cells {
 
 impl Cells {
     /// Code n and c of the tasks.
+    #[must_use]
     pub fn new(n: &[u64], c: &[u64]) -> Self {
         let mut cells = Self { pairs: Vec::new(), codes: Vec::with_capacity(n.len()), counts: Vec::new() };
         let mut known: HashMap<(u64, u64), u32, foldhash::fast::FixedState> = HashMap::default();
@@ -93,6 +94,9 @@ impl Column {
     }
 }
 
+/// The values of a column, what they are shared by, and how many tasks fell short of k.
+type Values = (Vec<f64>, Option<Arc<Cells>>, u64);
+
 /// What the columns are computed from.
 pub struct Source<'a> {
     /// The tally.
@@ -147,7 +151,7 @@ impl Source<'_> {
         &self,
         k: Option<u64>,
         value: impl Fn(u64, u64) -> f64,
-    ) -> Result<(Vec<f64>, Option<Arc<Cells>>, u64), Refusal> {
+    ) -> Result<Values, Refusal> {
         let cells = self.cells()?;
         let least = k.unwrap_or(1);
         let is_short = |&(n, _): &(u64, u64)| n < least;
@@ -191,7 +195,7 @@ impl Source<'_> {
         &self,
         k: u64,
         value: impl Fn(&[order::Level], u64) -> f64,
-    ) -> Result<(Vec<f64>, Option<Arc<Cells>>, u64), Refusal> {
+    ) -> Result<Values, Refusal> {
         let mut short = 0;
         // k > n is an error for every k label; where n is unknown only the scores decide.
         let n = self.tasks.n.as_ref();

@@ -29,10 +29,10 @@ struct Writer(Vec<u8>);
 impl Writer {
     fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
-            self.0.push((n & 0x7f) as u8 | 0x80);
+            self.0.push(n.to_le_bytes()[0] | 0x80);
             n >>= 7;
         }
-        self.0.push(n as u8);
+        self.0.push(n.to_le_bytes()[0]);
     }
     fn flag(&mut self, on: bool) {
         self.0.push(u8::from(on));
@@ -114,6 +114,7 @@ impl Reader<'_> {
         let n = self.length()?;
         String::from_utf8(self.take(n)?.to_vec()).ok()
     }
+    #[expect(clippy::option_option, reason = "the outer one: the bytes make no sense")]
     fn option<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
         if self.flag()? { Some(Some(read(self)?)) } else { Some(None) }
     }

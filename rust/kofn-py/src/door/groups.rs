@@ -67,7 +67,7 @@ impl TaskIndex {
 #[pyfunction]
 pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) -> PyResult<TaskIndex> {
     let grouped = || -> Result<TaskIndex> {
-        if group_size == 0 || rollouts % group_size != 0 {
+        if group_size == 0 || !rollouts.is_multiple_of(group_size) {
             return Err(Error::argument(
                 "group_size",
                 format!("{rollouts} rollouts cannot be cut into groups of {group_size}"),
