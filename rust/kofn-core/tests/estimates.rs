@@ -2,7 +2,8 @@
 
 use kofn_core::batch::{Batch, NO_INDEX, Status, Value, Verdict};
 use kofn_core::error::Error;
-use kofn_core::estimates::{Diagnosis, Estimates, RequestedFrom};
+use kofn_core::estimates::Diagnosis::{Incapable, Reliable, Unreliable, Unscorable};
+use kofn_core::estimates::{Estimates, RequestedFrom};
 use kofn_core::header::{Header, Requested};
 use kofn_core::names::{Dictionary, IdKind};
 use kofn_core::plan::{Plan, Refusal};
@@ -117,6 +118,7 @@ fn defaults() -> Setup {
     Setup::new(Plan::new(None, &[], None).expect("defaults"))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is passed where a header may be absent")]
 fn requested(n: u64) -> Option<Header> {
     Some(Header { requested: Some(Requested::Each(n)), ..Header::default() })
 }
@@ -300,7 +302,6 @@ fn a_diagnosis_says_what_to_work_on() {
     let report = run.report(defaults(), None).expect("a report");
     let diagnosis = report.tasks.diagnosis.expect("n is known");
     assert_eq!(report.tasks.names, ["incapable", "reliable", "unreliable", "unscorable"]);
-    use Diagnosis::{Incapable, Reliable, Unreliable, Unscorable};
     assert_eq!(diagnosis, [Some(Incapable), Some(Reliable), Some(Unreliable), Some(Unscorable)]);
     assert_eq!(report.all.counts.diagnosis, Some([1, 1, 1, 1]));
     assert_eq!(report.all.counts.indeterminate, 3);

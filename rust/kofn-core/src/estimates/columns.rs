@@ -147,11 +147,7 @@ impl Source<'_> {
         self.cells.as_ref().ok_or_else(|| Refusal::UnknownRequested { because: self.because.to_owned() })
     }
 
-    fn of_cells(
-        &self,
-        k: Option<u64>,
-        value: impl Fn(u64, u64) -> f64,
-    ) -> Result<Values, Refusal> {
+    fn of_cells(&self, k: Option<u64>, value: impl Fn(u64, u64) -> f64) -> Result<Values, Refusal> {
         let cells = self.cells()?;
         let least = k.unwrap_or(1);
         let is_short = |&(n, _): &(u64, u64)| n < least;
@@ -191,11 +187,7 @@ impl Source<'_> {
             .collect())
     }
 
-    fn of_scores(
-        &self,
-        k: u64,
-        value: impl Fn(&[order::Level], u64) -> f64,
-    ) -> Result<Values, Refusal> {
+    fn of_scores(&self, k: u64, value: impl Fn(&[order::Level], u64) -> f64) -> Result<Values, Refusal> {
         let mut short = 0;
         // k > n is an error for every k label; where n is unknown only the scores decide.
         let n = self.tasks.n.as_ref();
