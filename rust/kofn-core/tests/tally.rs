@@ -99,6 +99,11 @@ fn add(tally: &mut Tally, rollouts: &[Rollout]) {
     tally.add_batch(&mut Feed::default(), &batch, &dictionary, None).expect("rollouts are sound");
 }
 
+/// A number below `len` from random bits.
+fn pick(bits: u64, len: usize) -> usize {
+    usize::try_from(bits % len as u64).expect("below len")
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -114,7 +119,7 @@ proptest! {
         let mut state = order | 1;
         for i in (1..shuffled.len()).rev() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            shuffled.swap(i, (state >> 33) as usize % (i + 1));
+            shuffled.swap(i, pick(state >> 33, i + 1));
         }
         prop_assert_eq!(&tally_of(&shuffled).encode(), &whole);
 
@@ -124,9 +129,9 @@ proptest! {
         let mut shards: Vec<Tally> = cuts.windows(2).map(|cut| tally_of(&shuffled[cut[0]..cut[1]])).collect();
         let mut turn = order;
         while shards.len() > 1 {
-            let mut taken = shards.swap_remove((turn as usize) % shards.len());
+            let mut taken = shards.swap_remove(pick(turn, shards.len()));
             let other = Tally::decode(&taken.encode()).expect("own bytes");
-            let at = (turn >> 8) as usize % shards.len();
+            let at = pick(turn >> 8, shards.len());
             shards[at].merge(&other).expect("shards of one run");
             turn = turn.rotate_left(13);
         }
