@@ -43,6 +43,24 @@ def ascii_label(label: str) -> str: ...
 
 _Figures: TypeAlias = list[tuple[str, str, float]]
 
+def figures(
+    index: TaskIndex,
+    statistics: list[str] | None,
+    k: list[int],
+    policy: tuple[str, float | None, str | None],
+    chosen: bool,
+    requested: int | list[tuple[str, int]] | None,
+    denominator: str,
+    on_short: str,
+    *,
+    passed: NDArray[int8] | None = None,
+    scores: NDArray[float64] | None = None,
+    durations: NDArray[float64] | None = None,
+    tokens: NDArray[int64] | None = None,
+    valid: NDArray[bool_] | None = None,
+    by: TaskIndex | None = None,
+) -> tuple[_Figures, list[tuple[str | None, _Figures]]]: ...
+
 @final
 class Tally:
     def __new__(
@@ -83,7 +101,6 @@ class Tally:
     @staticmethod
     def decode(bytes: bytes) -> Tally: ...  # noqa: A002
     def report(self) -> dict[str, Any]: ...
-    def figures(self) -> tuple[_Figures, list[tuple[str | None, _Figures]]]: ...
     @property
     def rollouts(self) -> int: ...
     @property

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from kofn import _columns
-from kofn._core import Tally, TaskIndex
+from kofn import _columns, _core
 from kofn.errors import ArgumentError
 from kofn.policies import parts, resolve
 
@@ -126,22 +125,20 @@ def metrics(
         {"passed": passed, "scores": scores, "durations": durations, "tokens": tokens, "valid": valid},
     )
     policy, chosen = resolve(None, threshold)
-    tally = Tally(
+    if len(index) == 0:
+        return {}
+    figures, views = _core.figures(
+        index,
         label_list(statistics),
         k_list(k),
-        None if by is None else "by",
         parts(policy),
         chosen,
         requested_parts(requested),
         denominator or ("recorded" if requested is None else "requested"),
         on_short,
-        None,
+        by=None if by is None else _core.TaskIndex(_columns.array("by", by).reshape(-1)),
+        **columns,
     )
-    if len(index) == 0:
-        return {}
-    tag = None if by is None else TaskIndex(_columns.array("by", by).reshape(-1))
-    tally.add_arrays(index, by=tag, **columns)
-    figures, views = tally.figures()
     at = 1 if style == "ascii" else 0
     out = {f"{prefix}{figure[at]}": figure[2] for figure in figures}
     for value, view in views:

@@ -9,28 +9,30 @@ use crate::exact;
 
 /// The bits of one rollout's word.
 pub mod flags {
-    /// The low two bits hold the status.
-    pub const STATUS: u16 = 0b11;
+    /// The status, one bit each in the order of [`crate::batch::Status::ALL`]; every word has one of them.
+    pub const STATUS: [u16; 4] = [1 << 0, 1 << 1, 1 << 2, 1 << 3];
     /// The policy calls it a success.
-    pub const SUCCESS: u16 = 1 << 2;
+    pub const SUCCESS: u16 = 1 << 4;
     /// The policy can decide it (spec 4.5).
-    pub const SCORABLE: u16 = 1 << 3;
+    pub const SCORABLE: u16 = 1 << 5;
     /// It has an indeterminate verdict.
-    pub const INDETERMINATE: u16 = 1 << 4;
+    pub const INDETERMINATE: u16 = 1 << 6;
     /// It has a verdict of any kind.
-    pub const VERDICT: u16 = 1 << 5;
+    pub const VERDICT: u16 = 1 << 7;
     /// It has a score.
-    pub const SCORED: u16 = 1 << 6;
+    pub const SCORED: u16 = 1 << 8;
     /// It has a score or a determinate verdict, so its task is not `unscorable` (spec 6.9).
-    pub const JUDGED: u16 = 1 << 7;
+    pub const JUDGED: u16 = 1 << 9;
     /// Registry outcome `Passed` (spec 5.5); with none of the three it is not terminal.
-    pub const PASSED: u16 = 1 << 8;
+    pub const PASSED: u16 = 1 << 10;
     /// Registry outcome `Failed`.
-    pub const FAILED: u16 = 1 << 9;
+    pub const FAILED: u16 = 1 << 11;
     /// Registry outcome `Unscorable`.
-    pub const UNSCORABLE: u16 = 1 << 10;
+    pub const UNSCORABLE: u16 = 1 << 12;
     /// A user's policy called it a success although it did not succeed: it is none (spec 4.2).
-    pub const OVERRULED: u16 = 1 << 11;
+    pub const OVERRULED: u16 = 1 << 13;
+    /// How many bits there are.
+    pub const COUNT: usize = 14;
 }
 
 /// A success policy.
@@ -81,7 +83,7 @@ impl Policy {
     }
 
     fn flags(&self, rollout: &Facts, masked: bool, bar: f64) -> u16 {
-        let mut word = rollout.status as u16;
+        let mut word = flags::STATUS[rollout.status as usize];
         let succeeded = rollout.status == Status::Succeeded;
         let verdicts = rollout.pass + rollout.fail + rollout.indeterminate;
         let scored = !rollout.score.is_nan();
@@ -172,20 +174,31 @@ pub fn classify(batch: &Batch, policy: &Policy, mask: Option<&[bool]>) -> Classi
 #[must_use]
 pub fn classify_arrays(len: usize, passed: &[i8], scores: &[f64], valid: &[bool], policy: &Policy) -> Classified {
     let bar = policy.bar();
+    // A rollout is one of nine kinds: a verdict (none, fail, pass) and a score (none, below the bar, at least the bar).
+    let mut words = [[0u16; 3]; 3];
+    for (verdict, words) in words.iter_mut().enumerate() {
+        for (score, word) in [f64::NAN, f64::MIN, f64::MAX].into_iter().zip(words) {
+            let facts = Facts {
+                status: Status::Succeeded,
+                pass: u32::from(verdict == 2),
+                fail: u32::from(verdict == 1),
+                indeterminate: 0,
+                score,
+            };
+            *word = policy.flags(&facts, false, bar);
+        }
+    }
+    let verdict_of =
+        |i: usize| passed.get(i).map_or(0, |&passed| usize::from(passed.saturating_add(1).unsigned_abs().min(2)));
+    // Adding 0.0 turns -0.0 into 0.0: one value, one level.
+    let score_of = |i: usize| scores.get(i).map_or(f64::NAN, |score| score + 0.0);
+    let kind = |score: f64| if score.is_nan() { 0 } else { 1 + usize::from(score >= bar) };
     let mut out = Classified { flags: Vec::with_capacity(len), score: Vec::with_capacity(len) };
     for i in 0..len {
         let valid = valid.get(i).copied().unwrap_or(true);
-        let verdict = if valid { passed.get(i).copied().unwrap_or(-1) } else { -1 };
-        let facts = Facts {
-            status: Status::Succeeded,
-            pass: u32::from(verdict == 1),
-            fail: u32::from(verdict == 0),
-            indeterminate: 0,
-            // Adding 0.0 turns -0.0 into 0.0: one value, one level.
-            score: if valid { scores.get(i).map_or(f64::NAN, |score| score + 0.0) } else { f64::NAN },
-        };
-        out.flags.push(policy.flags(&facts, false, bar));
-        out.score.push(facts.score);
+        let (verdict, score) = if valid { (verdict_of(i), score_of(i)) } else { (0, f64::NAN) };
+        out.flags.push(words[verdict][kind(score)]);
+        out.score.push(score);
     }
     out
 }
@@ -221,7 +234,7 @@ mod tests {
                 let word = policy.flags(&one(status, [1, 0, 0], 1.0), false, policy.bar());
                 assert_eq!(word & (flags::SUCCESS | flags::SCORABLE | flags::PASSED | flags::FAILED), 0);
                 assert_eq!(word & flags::UNSCORABLE != 0, status != Status::Unfinished);
-                assert_eq!(word & flags::STATUS, status as u16);
+                assert_ne!(word & flags::STATUS[status as usize], 0);
             }
         }
     }

@@ -124,7 +124,7 @@ fn requested(n: u64) -> Option<Header> {
 }
 
 fn value(estimates: &Estimates, label: &str) -> Option<(f64, u64)> {
-    estimates.all.statistics.iter().find(|(known, ..)| known == label).map(|(_, value, n)| (*value, *n))
+    estimates.all.statistics.iter().find(|(known, ..)| known.to_string() == label).map(|(_, value, n)| (*value, *n))
 }
 
 fn refusal(result: Result<Estimates, Error>) -> (String, Refusal) {
@@ -319,7 +319,7 @@ fn defaults_take_the_smallest_n_above_one() {
     let omitted: Vec<&str> = report.all.omitted.iter().map(|(label, _)| label.as_str()).collect();
     assert_eq!(omitted, ["pass@3", "pass^3", "mean_score", "mean_duration", "mean_total_tokens"]);
     let report = Run::of(&[("a", PASS), ("a", FAIL)]).report(defaults(), None).expect("a report");
-    let produced: Vec<&str> = report.all.statistics.iter().map(|(label, ..)| label.as_str()).collect();
+    let produced: Vec<String> = report.all.statistics.iter().map(|(label, ..)| label.to_string()).collect();
     assert_eq!(produced, ["pass@1", "pass@2", "pass^2"]);
 }
 

@@ -1,7 +1,6 @@
 //! Estimates as plain Python data: what `kofn.reports` makes a report of.
 
 use kofn_core::estimates::{Column, Diagnosis, Estimates, Summary, TaskTable, View};
-use kofn_core::plan::Plan;
 use kofn_core::policies::Policy;
 use kofn_core::reading::Reading;
 use numpy::{PyArray1, ToPyArray};
@@ -17,11 +16,7 @@ const NONE: u8 = u8::MAX;
 /// The figures of a report without its tables.
 pub fn figures(estimates: &Estimates) -> Figures {
     let view = |view: &View| -> Vec<(String, String, f64)> {
-        let ascii = |label: &str| {
-            let plan = Plan::new(Some(&[label.to_owned()]), &[], None).unwrap_or_default();
-            plan.statistics.first().map_or_else(|| label.to_owned(), |(statistic, _)| statistic.ascii())
-        };
-        view.statistics.iter().map(|(label, value, _)| (label.clone(), ascii(label), *value)).collect()
+        view.statistics.iter().map(|(label, value, _)| (label.to_string(), label.ascii(), *value)).collect()
     };
     let groups = estimates.groups.iter().flatten().map(|(value, group)| (value.clone(), view(group))).collect();
     (view(&estimates.all), groups)
@@ -84,7 +79,8 @@ fn policy<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>>
 fn fill(out: &Bound<'_, PyDict>, view: &View, tasks: &TaskTable, columns: &[Column]) -> PyResult<()> {
     let py = out.py();
     out.set_item("counts", counts(py, &view.counts)?)?;
-    out.set_item("statistics", &view.statistics)?;
+    let statistics = view.statistics.iter().map(|(label, value, n)| (label.to_string(), *value, *n));
+    out.set_item("statistics", statistics.collect::<Vec<_>>())?;
     out.set_item("omitted", &view.omitted)?;
 
     let rows = view.rows.as_deref();

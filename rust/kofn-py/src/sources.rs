@@ -1,6 +1,5 @@
 //! Sources on their way in: paths, bytes, and tables that become lines of the native form.
 
-use std::io::{self, Read};
 use std::path::PathBuf;
 
 use kofn_core::error::{Error, Place, Unit};
@@ -11,25 +10,10 @@ use pyo3::prelude::*;
 
 use crate::door::arrow::{self, Reader};
 use crate::door::rows;
-use crate::errors::signals;
 
 /// A source as Python gives it: kind, name, payload, and the header that a table has lost on its way. The kinds are a
 /// "path", "bytes", "stdin", "records" (bytes again, whose lines count as records) and a "table" (an Arrow object).
 pub type SourceParts<'py> = (String, String, Bound<'py, PyAny>, Option<String>);
-
-/// Standard input, which may keep a reader waiting for ever: a signal must be able to end that.
-struct StandardInput;
-
-impl Read for StandardInput {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match io::stdin().read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => signals().map_err(io::Error::other)?,
-                read => return read,
-            }
-        }
-    }
-}
 
 /// A source before it is read.
 pub enum Pending {
@@ -68,7 +52,7 @@ impl Pending {
             "path" => Self::Bytes(Source { name, input: Input::Path(payload.extract::<PathBuf>()?) }, Unit::Line),
             "bytes" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Line),
             // The process's standard input itself: Python has read nothing of it.
-            "stdin" => Self::Bytes(Source { name, input: Input::Stream(Box::new(StandardInput)) }, Unit::Line),
+            "stdin" => Self::Bytes(Source { name, input: Input::Stream(Box::new(std::io::stdin())) }, Unit::Line),
             "records" => Self::Bytes(Source { name, input: memory(payload)? }, Unit::Record),
             "table" => Self::Table(name, arrow::import(payload)?, header),
             other => return Err(PyValueError::new_err(format!("no kind of source: {other}"))),

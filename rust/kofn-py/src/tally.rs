@@ -90,17 +90,9 @@ impl Tally {
         part: Option<String>,
         also: Vec<String>,
     ) -> PyResult<Self> {
-        let setup = || -> Result<Setup> {
-            Ok(Setup {
-                plan: Plan::new(statistics.as_deref(), &k, by)?.also(&also)?,
-                policy: self::policy(policy)?,
-                chosen,
-                requested: requested.map(RequestedParts::into_core),
-                denominator: word("denominator", denominator, &Denominator::WORDS)?,
-                on_short: word("on_short", on_short, &[("raise", OnShort::Raise), ("omit", OnShort::Omit)])?,
-            })
-        };
-        match setup() {
+        let setup = setup(statistics, &k, by, policy, chosen, requested, denominator, on_short)
+            .and_then(|setup| Ok(Setup { plan: setup.plan.also(&also)?, ..setup }));
+        match setup {
             Ok(setup) => Ok(Self { inner: Mutex::new(tally::Tally::new(setup, part)) }),
             Err(error) => Err(to_python(py, &error)),
         }
@@ -196,12 +188,6 @@ impl Tally {
         snapshot::snapshot(py, estimates, &reading, by)
     }
 
-    /// The run-level figures alone, without a table: (label, ascii label, value), and the same for each group.
-    fn figures(&self, py: Python<'_>) -> PyResult<snapshot::Figures> {
-        let estimates = detached(py, || self.lock().estimate())?;
-        Ok(snapshot::figures(&estimates))
-    }
-
     /// Rollouts added.
     #[getter]
     fn rollouts(&self, py: Python<'_>) -> u64 {
@@ -230,6 +216,71 @@ impl Tally {
 /// A column as a slice; empty where it was not given.
 pub fn slice<'a, T: numpy::Element>(array: Option<&'a PyReadonlyArray1<'_, T>>) -> PyResult<&'a [T]> {
     array.map_or(Ok(&[]), |array| Ok(array.as_slice()?))
+}
+
+#[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
+fn setup(
+    statistics: Option<Vec<String>>,
+    k: &[u64],
+    by: Option<String>,
+    policy: PolicyParts,
+    chosen: bool,
+    requested: Option<RequestedParts>,
+    denominator: &str,
+    on_short: &str,
+) -> Result<Setup> {
+    Ok(Setup {
+        plan: Plan::new(statistics.as_deref(), k, by)?,
+        policy: self::policy(policy)?,
+        chosen,
+        requested: requested.map(RequestedParts::into_core),
+        denominator: word("denominator", denominator, &Denominator::WORDS)?,
+        on_short: word("on_short", on_short, &[("raise", OnShort::Raise), ("omit", OnShort::Omit)])?,
+    })
+}
+
+/// The run-level figures of columns: (label, ascii label, value), and the same for each value of `by`; see
+/// `kofn.metrics`.
+#[pyfunction]
+#[pyo3(signature = (
+    index, statistics, k, policy, chosen, requested, denominator, on_short, *,
+    passed=None, scores=None, durations=None, tokens=None, valid=None, by=None
+))]
+#[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
+pub fn figures(
+    py: Python<'_>,
+    index: &TaskIndex,
+    statistics: Option<Vec<String>>,
+    k: Vec<u64>,
+    policy: PolicyParts,
+    chosen: bool,
+    requested: Option<RequestedParts>,
+    denominator: &str,
+    on_short: &str,
+    passed: Option<PyReadonlyArray1<'_, i8>>,
+    scores: Option<PyReadonlyArray1<'_, f64>>,
+    durations: Option<PyReadonlyArray1<'_, f64>>,
+    tokens: Option<PyReadonlyArray1<'_, i64>>,
+    valid: Option<PyReadonlyArray1<'_, bool>>,
+    by: Option<&TaskIndex>,
+) -> PyResult<snapshot::Figures> {
+    let tag = by.map(|_| "by".to_owned());
+    let setup = setup(statistics, &k, tag, policy, chosen, requested, denominator, on_short)
+        .map_err(|error| to_python(py, &error))?;
+    let arrays = Arrays {
+        task: &index.codes,
+        passed: slice(passed.as_ref())?,
+        scores: slice(scores.as_ref())?,
+        valid: slice(valid.as_ref())?,
+        durations: slice(durations.as_ref())?,
+        tokens: slice(tokens.as_ref())?,
+        by: by.map(|by| (by.codes.as_slice(), &*by.names)),
+    };
+    detached(py, || {
+        let mut tally = tally::Tally::for_figures(setup);
+        tally.add_arrays(&arrays, &index.names, index.kind)?;
+        Ok(snapshot::figures(&tally.figures()?))
+    })
 }
 
 /// The canonical spelling of a label, such as `pass@5` for `pass_at_5`.

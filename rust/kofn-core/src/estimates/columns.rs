@@ -9,6 +9,7 @@ use crate::estimators::hypergeometric::unchecked as hypergeometric;
 use crate::estimators::order;
 use crate::exact::{self, Exact};
 use crate::plan::{Refusal, Statistic};
+use crate::policies::flags;
 use crate::tally::{OnShort, Tally, full_series_name};
 
 /// Distinct (n, c) of the tasks: estimators run once for each.
@@ -139,6 +140,11 @@ impl Source<'_> {
         Ok(Column { statistic: statistic.clone(), values, cells, short })
     }
 
+    /// A task's id; empty where the tasks are unnamed.
+    fn name(&self, task: usize) -> String {
+        self.tasks.names.get(task).cloned().unwrap_or_default()
+    }
+
     /// Refuse what needs successes where no policy decides, and what needs n where n is unknown.
     fn cells(&self) -> Result<&Arc<Cells>, Refusal> {
         if self.undecided {
@@ -165,8 +171,8 @@ impl Source<'_> {
             return Ok(());
         }
         // The first short task in report order, so that the message does not depend on the order of rollouts.
-        let task = (0..self.tasks.names.len()).find(|&task| n(task) < k).unwrap_or(0);
-        Err(Refusal::Short { task: self.tasks.names[task].clone(), n: n(task), k, tasks: short })
+        let task = (0..self.ids.len()).find(|&task| n(task) < k).unwrap_or(0);
+        Err(Refusal::Short { task: self.name(task), n: n(task), k, tasks: short })
     }
 
     fn coverage(&self) -> Result<Vec<f64>, Refusal> {
@@ -181,7 +187,7 @@ impl Source<'_> {
             .iter()
             .zip(requested)
             .map(|(id, &requested)| {
-                let scorable = id.map_or(0, |id| self.tally.counts[id as usize].scorable);
+                let scorable = id.map_or(0, |id| self.tally.counts[id as usize].of(flags::SCORABLE));
                 exact::quotient(i128::from(scorable), requested)
             })
             .collect())
@@ -227,7 +233,7 @@ impl Source<'_> {
             };
             let mut candidates: Vec<String> =
                 state.which.iter().map(|&number| full_series_name(&series.names[number as usize])).collect();
-            let name = || self.tasks.names[task].clone();
+            let name = || self.name(task);
             if candidates.len() > 1 {
                 candidates.sort_unstable();
                 return Err(Refusal::Ambiguous { task: name(), candidates });

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::estimators::order;
 use crate::plan::{Refusal, Statistic};
-use crate::policies::Policy;
+use crate::policies::{Policy, flags};
 use crate::tally::{Counts, Denominator, Tally, UNTAGGED};
 
 pub use columns::{Cells, Column};
@@ -90,8 +90,8 @@ pub struct View {
     pub rows: Option<Vec<u32>>,
     /// Counts.
     pub counts: Summary,
-    /// Label, value, tasks that produced it.
-    pub statistics: Vec<(String, f64, u64)>,
+    /// Statistic, value, tasks that produced it.
+    pub statistics: Vec<(Statistic, f64, u64)>,
     /// Label and why it is absent.
     pub omitted: Vec<(String, String)>,
 }
@@ -122,16 +122,46 @@ enum Planned {
     Refused(String, Refusal),
 }
 
+/// What is asked of a tally.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Everything a report shows, tasks in report order.
+    Report,
+    /// The run-level figures alone: tasks stay as they were added and unnamed.
+    Figures,
+}
+
 impl Tally {
     /// Compute a report. A refused statistic that was asked for is an error; a default one is omitted.
     pub fn estimate(&mut self) -> Result<Estimates> {
-        self.scores.compact();
+        self.estimate_to(Extent::Report)
+    }
+
+    /// Compute the run-level figures alone: the same bits, without the work that only a table of tasks needs.
+    pub fn figures(&mut self) -> Result<Estimates> {
+        let ordered = self.reading.header.is_some()
+            || self.groups.is_some()
+            || matches!(self.setup.requested, Some(crate::header::Requested::PerTask(_)));
+        if ordered {
+            return self.estimate();
+        }
+        // A message names the first task in report order, so whatever fails is done again in that order.
+        self.estimate_to(Extent::Figures).or_else(|_| self.estimate())
+    }
+
+    fn estimate_to(&mut self, extent: Extent) -> Result<Estimates> {
+        if extent == Extent::Report || self.wants_scores() {
+            self.scores.compact();
+        }
         let tally = &*self;
-        let resolved = requested::resolve(tally).map_err(|error| tally.placed(error))?;
+        let resolved = match extent {
+            Extent::Report => requested::resolve(tally).map_err(|error| tally.placed(error))?,
+            Extent::Figures => requested::resolve_unnamed(tally)?,
+        };
         let totals = |count: fn(&Counts) -> u32| tally.counts.iter().map(|c| u64::from(count(c))).sum::<u64>();
-        let has_verdicts = totals(|c| c.verdicts) > 0;
-        let undecided = !tally.setup.chosen && !has_verdicts && totals(|c| c.scored) > 0;
-        let tasks = table(tally, resolved.names, &resolved.ids, resolved.requested, undecided);
+        let has_verdicts = totals(|c| c.of(flags::VERDICT)) > 0;
+        let undecided = !tally.setup.chosen && !has_verdicts && totals(|c| c.of(flags::SCORED)) > 0;
+        let tasks = table(tally, resolved.names, &resolved.ids, resolved.requested, undecided, extent);
         let cells = match (&tasks.n, &tasks.successes) {
             (Some(n), Some(c)) => Some(Arc::new(Cells::new(n, c))),
             _ => None,
@@ -149,7 +179,10 @@ impl Tally {
         let viewer = Viewer { tally, tasks: &tasks, ids: &resolved.ids, undecided, has_verdicts, planned: &planned };
         let all = viewer.view(None);
         let groups = viewer.groups();
-        let notes = notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note);
+        let notes = match extent {
+            Extent::Report => notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note),
+            Extent::Figures => Vec::new(),
+        };
         let columns = planned
             .into_iter()
             .filter_map(|planned| match planned {
@@ -192,21 +225,23 @@ fn table(
     ids: &[Option<u32>],
     requested: Option<Vec<u64>>,
     undecided: bool,
+    extent: Extent,
 ) -> TaskTable {
     let counts = |id: &Option<u32>| id.map_or_else(Counts::default, |id| tally.counts[id as usize]);
     let column = |count: fn(&Counts) -> u32| ids.iter().map(|id| u64::from(count(&counts(id)))).collect::<Vec<u64>>();
     let recorded = column(Counts::recorded);
-    let successes = (!undecided).then(|| column(|c| c.successes));
+    let successes = (!undecided).then(|| column(|c| c.of(flags::SUCCESS)));
     let n = match tally.setup.denominator {
         Denominator::Requested => requested.clone(),
         Denominator::Recorded => Some(recorded.clone()),
-        Denominator::Scorable => (!undecided).then(|| column(|c| c.scorable)),
+        Denominator::Scorable => (!undecided).then(|| column(|c| c.of(flags::SCORABLE))),
     };
     let diagnosis = match (&n, &successes) {
+        _ if extent == Extent::Figures => None,
         (Some(n), Some(successes)) => Some(
             ids.iter()
                 .zip(n.iter().zip(successes))
-                .map(|(id, (&n, &c))| match (counts(id).judged, n, c) {
+                .map(|(id, (&n, &c))| match (counts(id).of(flags::JUDGED), n, c) {
                     (_, 1, _) => None,
                     (0, ..) => Some(Diagnosis::Unscorable),
                     (_, _, 0) => Some(Diagnosis::Incapable),
@@ -218,7 +253,9 @@ fn table(
         _ => None,
     };
     let levels = |id: &Option<u32>| id.map_or(&[][..], |id| tally.scores.of(id as usize));
+    let scores = extent == Extent::Report || tally.wants_scores();
     let of_scores = |value: fn(&[order::Level]) -> Option<f64>| {
+        let ids = if scores { ids } else { &[] };
         ids.iter().map(|id| value(levels(id)).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
     };
     let best = of_scores(|levels| levels.last().map(|level| level.value));
@@ -230,7 +267,7 @@ fn table(
         mean: of_scores(|levels| (!levels.is_empty()).then(|| order::mean(levels))),
         best,
         worst,
-        scored: column(|c| c.scored),
+        scored: column(|c| c.of(flags::SCORED)),
         names,
         n,
         requested,
@@ -256,10 +293,10 @@ impl Viewer<'_> {
             match planned {
                 Planned::Refused(label, why) => view.omitted.push((label.clone(), why.to_string())),
                 Planned::Column(column) => {
-                    let label = column.statistic.to_string();
+                    let statistic = &column.statistic;
                     match column.mean(rows.as_deref()) {
-                        Some((value, n)) => view.statistics.push((label, value, n)),
-                        None => view.omitted.push((label, columns::nothing(&column.statistic))),
+                        Some((value, n)) => view.statistics.push((statistic.clone(), value, n)),
+                        None => view.omitted.push((statistic.to_string(), columns::nothing(statistic))),
                     }
                 }
             }
@@ -277,9 +314,9 @@ impl Viewer<'_> {
             &every
         };
         let pick = |column: &[u64]| rows.iter().map(|&row| column[row as usize]).sum::<u64>();
-        let total = |count: fn(&Counts) -> u32| {
+        let total = |flag: u16| {
             let of =
-                |row: &u32| self.ids[*row as usize].map_or(0, |id| u64::from(count(&self.tally.counts[id as usize])));
+                |row: &u32| self.ids[*row as usize].map_or(0, |id| u64::from(self.tally.counts[id as usize].of(flag)));
             rows.iter().map(of).sum::<u64>()
         };
         let requested = self.tasks.requested.as_deref().map(pick);
@@ -289,14 +326,12 @@ impl Viewer<'_> {
             requested,
             recorded,
             missing: requested.map(|requested| requested - recorded),
-            status: [total(|c| c.status[0]), total(|c| c.status[1]), total(|c| c.status[2]), total(|c| c.status[3])],
-            scored: total(|c| c.scored),
-            indeterminate: total(|c| c.indeterminate),
-            scorable: (!self.undecided).then(|| total(|c| c.scorable)),
-            successes: (!self.undecided).then(|| total(|c| c.successes)),
-            registry: self
-                .has_verdicts
-                .then(|| [total(|c| c.registry[0]), total(|c| c.registry[1]), total(|c| c.registry[2])]),
+            status: flags::STATUS.map(total),
+            scored: total(flags::SCORED),
+            indeterminate: total(flags::INDETERMINATE),
+            scorable: (!self.undecided).then(|| total(flags::SCORABLE)),
+            successes: (!self.undecided).then(|| total(flags::SUCCESS)),
+            registry: self.has_verdicts.then(|| [flags::PASSED, flags::FAILED, flags::UNSCORABLE].map(total)),
             diagnosis: self.tasks.diagnosis.as_ref().map(|diagnosis| {
                 let mut counts = [0; 4];
                 for diagnosis in rows.iter().filter_map(|&row| diagnosis[row as usize]) {

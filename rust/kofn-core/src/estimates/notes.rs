@@ -1,6 +1,7 @@
 //! Remarks of a report: everything that was passed over, dropped, or rests on fewer tasks.
 
 use super::{Planned, View};
+use crate::policies::flags;
 use crate::reading::count;
 use crate::tally::Tally;
 
@@ -40,7 +41,7 @@ pub(super) fn notes(
         }
     };
     remark(tally.skipped_parts, "part", "parts", "merged before with equal content: skipped");
-    let overruled = tally.counts.iter().map(|counts| u64::from(counts.overruled)).sum();
+    let overruled = tally.counts.iter().map(|counts| u64::from(counts.of(flags::OVERRULED))).sum();
     remark(overruled, "rollout", "rollouts", "called a success by the policy did not succeed: no success");
     notes
 }

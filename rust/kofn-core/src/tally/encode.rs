@@ -16,7 +16,7 @@ use crate::exact::Exact;
 use crate::header::{Header, Requested};
 use crate::names::IdKind;
 use crate::plan::Plan;
-use crate::policies::Policy;
+use crate::policies::{Policy, flags};
 use crate::reading::Reading;
 
 const MAGIC: &[u8] = b"kofn.tally/1\n";
@@ -343,7 +343,7 @@ impl Tally {
         out.list(order.iter(), |out, &task| {
             let at = task as usize;
             out.text(self.names.get(task));
-            for count in self.counts[at].to_array() {
+            for &count in self.counts[at].lanes() {
                 out.number(u64::from(count));
             }
             out.number(u64::from(self.keys.explicit(task)));
@@ -455,11 +455,11 @@ impl Tally {
 
     fn read_task(&mut self, bytes: &mut Reader<'_>, task: u32) -> Option<()> {
         let at = task as usize;
-        let mut counts = [0u32; 14];
+        let mut counts = [0u32; flags::COUNT];
         for count in &mut counts {
             *count = bytes.small()?;
         }
-        let counts = Counts::from_array(counts)?;
+        let counts = Counts::from_lanes(counts)?;
         let recorded = counts.recorded();
         if recorded == 0 {
             return None;
@@ -489,7 +489,7 @@ impl Tally {
             last = value;
             self.scores.add(task, value, count);
         }
-        if scored != u64::from(counts.scored) {
+        if scored != u64::from(counts.of(flags::SCORED)) {
             return None;
         }
         if let Some(entry) = self.durations.get_mut(at) {

@@ -144,7 +144,10 @@ impl Keys {
 
     /// Add rollouts without an index.
     pub fn add_implicit(&mut self, task: &[u32]) -> Result<(), Clash> {
-        if let Some(row) = task.iter().position(|&owner| self.explicit[owner as usize] > 0) {
+        let numbered = |&owner: &u32| self.explicit[owner as usize] > 0;
+        if self.lowest.is_some()
+            && let Some(row) = task.iter().position(numbered)
+        {
             return Err(Clash::Mixed { row, task: task[row] });
         }
         for &owner in task {

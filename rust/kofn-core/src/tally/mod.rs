@@ -143,6 +143,7 @@ pub struct Tally {
     /// Where tasks were first seen, for messages; neither stored nor merged.
     places: Option<Dictionary>,
     wanted: Vec<Wanted>,
+    keeps_scores: bool,
     rows: u64,
 }
 
@@ -195,9 +196,18 @@ impl Tally {
             skipped_parts: 0,
             places: None,
             wanted,
+            keeps_scores: true,
             rows: 0,
             setup,
         }
+    }
+
+    /// An empty tally for [`Self::figures`] alone: it keeps no score that no planned statistic rests on.
+    #[must_use]
+    pub fn for_figures(setup: Setup) -> Self {
+        let mut tally = Self::new(setup, None);
+        tally.keeps_scores = tally.wants_scores();
+        tally
     }
 
     /// Add to a task's error where the task was first seen, if that is known.
@@ -220,6 +230,13 @@ impl Tally {
     #[must_use]
     pub fn rollouts(&self) -> u64 {
         self.rows
+    }
+
+    /// Whether a planned statistic rests on scores. A report shows them in any case.
+    pub(crate) fn wants_scores(&self) -> bool {
+        self.setup
+            .plan
+            .any(|statistic| matches!(statistic, Statistic::MeanScore | Statistic::BestOfK(_) | Statistic::WorstOfK(_)))
     }
 
     fn wants_durations(&self) -> bool {
@@ -261,12 +278,21 @@ impl Tally {
 
     /// Add columns whose keys were already checked.
     fn add(&mut self, observed: &Observations<'_>, readings: &[Observed], text: impl Fn(u32) -> String) {
-        for (&task, &word) in observed.task.iter().zip(observed.flags) {
-            self.counts[task as usize].add(word);
+        // Rollouts of one task mostly stand together: their counts stay in registers meanwhile.
+        let mut words = observed.flags;
+        for run in observed.task.chunk_by(|a, b| a == b) {
+            let (these, rest) = words.split_at(run.len().min(words.len()));
+            let counts = &mut self.counts[run[0] as usize];
+            let mut sum = *counts;
+            these.iter().for_each(|&word| sum.add(word));
+            *counts = sum;
+            words = rest;
         }
-        for (&task, &score) in observed.task.iter().zip(observed.score) {
-            if !score.is_nan() {
-                self.scores.add(task, score, 1);
+        if self.keeps_scores {
+            for (&task, &score) in observed.task.iter().zip(observed.score) {
+                if !score.is_nan() {
+                    self.scores.add(task, score, 1);
+                }
             }
         }
         if self.wants_durations() {

@@ -184,11 +184,22 @@ impl Tally {
     pub fn add_arrays(&mut self, arrays: &Arrays<'_>, names: &Names, kind: IdKind) -> Result<()> {
         let kind = self.same_kind(Some(kind))?;
         arrays.check()?;
-        let rename: Vec<u32> = names.iter().map(|name| self.names.intern(name)).collect();
+        let fresh = self.names.is_empty();
+        if fresh {
+            self.names = names.clone();
+        }
+        let rename: Vec<u32> =
+            if fresh { Vec::new() } else { names.iter().map(|name| self.names.intern(name)).collect() };
         self.grow();
-        let task: Vec<u32> = arrays.task.iter().map(|&id| rename[id as usize]).collect();
+        let renamed: Vec<u32>;
+        let task = if fresh {
+            arrays.task
+        } else {
+            renamed = arrays.task.iter().map(|&id| rename[id as usize]).collect();
+            &renamed
+        };
         self.reserve(task.len())?;
-        if let Err(clash) = self.keys.add_implicit(&task) {
+        if let Err(clash) = self.keys.add_implicit(task) {
             self.rows -= task.len() as u64;
             return Err(clash.error(&self.names));
         }
@@ -211,8 +222,7 @@ impl Tally {
         }
         let Classified { flags, score } =
             classify_arrays(task.len(), arrays.passed, arrays.scores, arrays.valid, &self.setup.policy);
-        let observed =
-            Observations { task: &task, flags: &flags, score: &score, duration: &duration, tokens: arrays.tokens };
+        let observed = Observations { task, flags: &flags, score: &score, duration: &duration, tokens: arrays.tokens };
         self.add(&observed, &[], |_| String::new());
         Ok(())
     }

@@ -124,20 +124,22 @@ where
 
 fn intern_integers<T: Copy + Eq + std::hash::Hash + std::fmt::Display>(values: &[T]) -> TaskIndex {
     let mut names = Names::default();
+    let mut text = String::new();
     let mut known: HashMap<T, u32, foldhash::fast::FixedState> = HashMap::default();
-    let mut last = None;
-    let codes = values
-        .iter()
-        .map(|&value| match last {
-            // Rollouts of one task mostly stand together.
-            Some((task, code)) if task == value => code,
-            _ => {
-                let code = *known.entry(value).or_insert_with(|| names.intern(&value.to_string()));
-                last = Some((value, code));
-                code
-            }
-        })
-        .collect();
+    let mut codes = Vec::with_capacity(values.len());
+    let mut rest = values;
+    while let Some(&value) = rest.first() {
+        // Rollouts of one task mostly stand together: one look-up a run of equal ids.
+        let run = rest.iter().take_while(|&&other| other == value).count();
+        let code = *known.entry(value).or_insert_with(|| {
+            text.clear();
+            // Writing to a String cannot fail.
+            let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{value}"));
+            names.intern(&text)
+        });
+        codes.extend(std::iter::repeat_n(code, run));
+        rest = &rest[run..];
+    }
     TaskIndex { names: Arc::new(names), kind: IdKind::Integer, codes }
 }
 
