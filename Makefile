@@ -17,7 +17,7 @@ RUST_SOURCES := $(shell find rust -type f) Cargo.toml Cargo.lock
 STUB_ALLOWLIST := tests/stubtest_allowlist.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fmt clauses build wheel-check fuzz clean
+.PHONY: bench bench-quick help demo test lint fmt clauses build wheel-check fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,12 @@ wheel-check: $(VENV)/.group-build ## build the wheel and use it in a clean envir
 FUZZ_SECONDS ?= 30
 fuzz: ## feed the parsers random input for FUZZ_SECONDS
 	FUZZ_SECONDS=$(FUZZ_SECONDS) .ci/fuzz
+
+bench: $(VENV)/.built $(VENV)/.group-bench ## measure beside other tools, in one run
+	$(PY) benches/run.py
+
+bench-quick: $(VENV)/.built $(VENV)/.group-bench ## the same on small inputs
+	$(PY) benches/run.py --quick
 
 clean: ## remove the environment, builds and caches
 	rm -rf $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz/target
