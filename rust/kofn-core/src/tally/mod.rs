@@ -284,7 +284,9 @@ impl Tally {
             let (these, rest) = words.split_at(run.len().min(words.len()));
             let counts = &mut self.counts[run[0] as usize];
             let mut sum = *counts;
-            these.iter().for_each(|&word| sum.add(word));
+            for &word in these {
+                sum.add(word);
+            }
             *counts = sum;
             words = rest;
         }
