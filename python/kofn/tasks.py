@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kofn import _columns
+from kofn import _columns, _core
 from kofn._core import TaskIndex
-from kofn.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -48,14 +47,7 @@ def counts(
     ([2, 1], [1, 1])
     """
     column = _columns.verdicts("passed", passed)
-    missing = column.reshape(-1) < 0
-    if missing.any():
-        at = int(np.flatnonzero(missing)[0])
-        raise ArgumentError(f"passed: entry {at} has no verdict; select the rollouts that have one first")
     if groups is None and group_size is None and column.ndim == 1:
         group_size = max(column.size, 1)
     index, flat = _columns.grouped(groups, group_size, {"passed": column})
-    tasks = len(index.ids)
-    n = np.bincount(index.codes, minlength=tasks)
-    c = np.bincount(index.codes, weights=flat["passed"], minlength=tasks)
-    return cast("npt.NDArray[np.int64]", n.astype(np.int64)), c.astype(np.int64)
+    return _core.count(index, flat["passed"])

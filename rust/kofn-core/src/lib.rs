@@ -20,5 +20,6 @@ pub mod reading;
 pub mod run;
 pub mod seen;
 pub mod tally;
+pub mod tasks;
 
 pub use error::{Error, Result};

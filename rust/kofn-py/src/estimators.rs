@@ -158,5 +158,5 @@ pub fn order_of_groups<'py>(
     at: f64,
 ) -> PyResult<Array<'py>> {
     let (order, scores, groups) = (order(which, at)?, scores.as_slice()?, groups.get());
-    filled(py, groups.names.len() * ks.len(), |out| order.of_groups(scores, &groups.codes, &ks, out))
+    filled(py, groups.tasks() * ks.len(), |out| order.of_groups(scores, &groups.codes, &ks, out))
 }

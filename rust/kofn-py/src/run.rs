@@ -104,7 +104,7 @@ pub fn run_from_arrays(
         tokens: slice(tokens.as_ref())?,
         by: None,
     };
-    detached(py, || CoreRun::from_arrays(&arrays, &index.names, index.kind).map(Run::new))
+    detached(py, || CoreRun::from_arrays(&arrays, index.names(), index.kind()).map(Run::new))
 }
 
 #[pymethods]

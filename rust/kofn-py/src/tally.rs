@@ -119,9 +119,9 @@ impl Tally {
             valid: slice(valid.as_ref())?,
             durations: slice(durations.as_ref())?,
             tokens: slice(tokens.as_ref())?,
-            by: by.map(|by| (by.codes.as_slice(), &*by.names)),
+            by: by.map(|by| (by.codes.as_slice(), &**by.names())),
         };
-        detached(py, || self.lock().add_arrays(&arrays, &index.names, index.kind))
+        detached(py, || self.lock().add_arrays(&arrays, index.names(), index.kind()))
     }
 
     /// Add a run; `mask` holds the successes of a custom policy. Nothing changes on error.
@@ -274,11 +274,11 @@ pub fn figures(
         valid: slice(valid.as_ref())?,
         durations: slice(durations.as_ref())?,
         tokens: slice(tokens.as_ref())?,
-        by: by.map(|by| (by.codes.as_slice(), &*by.names)),
+        by: by.map(|by| (by.codes.as_slice(), &**by.names())),
     };
     detached(py, || {
         let mut tally = tally::Tally::for_figures(setup);
-        tally.add_arrays(&arrays, &index.names, index.kind)?;
+        tally.add_arrays(&arrays, index.names(), index.kind())?;
         Ok(snapshot::figures(&tally.figures()?))
     })
 }

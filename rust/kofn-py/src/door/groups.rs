@@ -1,10 +1,10 @@
 //! Task ids of rollouts as dense codes: integers or text, from arrays, series and lists.
 
-use std::sync::Arc;
+use std::fmt::{Display, Write};
+use std::sync::{Arc, OnceLock};
 
-use hashbrown::HashMap;
 use kofn_core::names::{IdKind, Names};
-use kofn_core::{Error, Result};
+use kofn_core::{Error, Result, tasks};
 use numpy::{PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
@@ -19,12 +19,65 @@ use crate::errors::{detached, to_python};
 ///     The task id of each rollout: integers or text, not both.
 #[pyclass(frozen, module = "kofn")]
 pub struct TaskIndex {
-    /// Distinct ids as text, in order of first appearance.
-    pub names: Arc<Names>,
-    /// Text or integers.
-    pub kind: IdKind,
+    ids: Ids,
+    /// Distinct ids as text, made when somebody asks.
+    names: OnceLock<Arc<Names>>,
     /// The code of each rollout.
     pub codes: Vec<u32>,
+}
+
+/// Distinct ids in order of first appearance.
+enum Ids {
+    Signed(Vec<i64>),
+    Unsigned(Vec<u64>),
+    /// Text, or integers of any size as decimal text.
+    Named(IdKind),
+}
+
+impl TaskIndex {
+    fn named(names: Names, kind: IdKind, codes: Vec<u32>) -> Self {
+        Self { ids: Ids::Named(kind), names: OnceLock::from(Arc::new(names)), codes }
+    }
+
+    /// How many distinct ids there are.
+    pub fn tasks(&self) -> usize {
+        match &self.ids {
+            Ids::Signed(ids) => ids.len(),
+            Ids::Unsigned(ids) => ids.len(),
+            Ids::Named(_) => self.names().len(),
+        }
+    }
+
+    /// Text or integers.
+    pub const fn kind(&self) -> IdKind {
+        match self.ids {
+            Ids::Named(kind) => kind,
+            _ => IdKind::Integer,
+        }
+    }
+
+    /// Distinct ids as text, in order of first appearance.
+    pub fn names(&self) -> &Arc<Names> {
+        self.names.get_or_init(|| {
+            Arc::new(match &self.ids {
+                Ids::Signed(ids) => decimal(ids),
+                Ids::Unsigned(ids) => decimal(ids),
+                Ids::Named(_) => Names::default(),
+            })
+        })
+    }
+}
+
+fn decimal<T: Display>(ids: &[T]) -> Names {
+    let mut names = Names::default();
+    let mut text = String::new();
+    for id in ids {
+        text.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{id}");
+        names.intern(&text);
+    }
+    names
 }
 
 #[pymethods]
@@ -37,12 +90,14 @@ impl TaskIndex {
     /// Distinct task ids in order of first appearance: a list of int or of str.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        match self.kind {
-            IdKind::Text => PyList::new(py, self.names.iter()),
-            // Integer ids are kept as decimal text; Python reads any size.
-            IdKind::Integer => {
+        match &self.ids {
+            Ids::Signed(ids) => PyList::new(py, ids),
+            Ids::Unsigned(ids) => PyList::new(py, ids),
+            Ids::Named(IdKind::Text) => PyList::new(py, self.names().iter()),
+            // Integers of any size: Python reads them.
+            Ids::Named(IdKind::Integer) => {
                 let int = py.get_type::<PyInt>();
-                let ids = self.names.iter().map(|name| int.call1((name,))).collect::<PyResult<Vec<_>>>()?;
+                let ids = self.names().iter().map(|name| int.call1((name,))).collect::<PyResult<Vec<_>>>()?;
                 PyList::new(py, ids)
             }
         }
@@ -59,7 +114,7 @@ impl TaskIndex {
     }
 
     fn __repr__(&self) -> String {
-        format!("TaskIndex({} rollouts of {} tasks)", self.codes.len(), self.names.len())
+        format!("TaskIndex({} rollouts of {} tasks)", self.codes.len(), self.tasks())
     }
 }
 
@@ -73,14 +128,10 @@ pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) ->
                 format!("{rollouts} rollouts cannot be cut into groups of {group_size}"),
             ));
         }
-        let mut names = Names::default();
-        let tasks = rollouts / group_size;
-        let mut codes = Vec::with_capacity(rollouts);
-        for task in 0..tasks {
-            let code = names.intern(&task.to_string());
-            codes.extend(std::iter::repeat_n(code, group_size));
-        }
-        Ok(TaskIndex { names: Arc::new(names), kind: IdKind::Integer, codes })
+        let tasks = i64::try_from(rollouts / group_size).unwrap_or(i64::MAX);
+        let codes = (0u32..).take(rollouts / group_size).flat_map(|code| std::iter::repeat_n(code, group_size));
+        let codes = codes.take(rollouts).collect();
+        Ok(TaskIndex { ids: Ids::Signed((0..tasks).collect()), names: OnceLock::new(), codes })
     };
     detached(py, grouped)
 }
@@ -89,7 +140,8 @@ pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) ->
 pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
     if let Ok(known) = values.cast::<TaskIndex>() {
         let known = known.get();
-        return Ok(TaskIndex { names: Arc::clone(&known.names), kind: known.kind, codes: known.codes.clone() });
+        let codes = known.codes.clone();
+        return Ok(TaskIndex::named(known.names().as_ref().clone(), known.kind(), codes));
     }
     if let Ok(list) = values.cast::<PyList>() {
         return from_list(py, name, list);
@@ -102,8 +154,8 @@ pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<
         return Err(to_python(py, &error));
     }
     match untyped.dtype().kind() {
-        b'i' => from_integers::<i64>(py, &array, "int64"),
-        b'u' => from_integers::<u64>(py, &array, "uint64"),
+        b'i' => from_integers(py, &array, "int64", Ids::Signed),
+        b'u' => from_integers(py, &array, "uint64", Ids::Unsigned),
         b'U' | b'O' | b'T' => from_list(py, name, array.call_method0("tolist")?.cast::<PyList>()?),
         _ => Err(to_python(
             py,
@@ -112,35 +164,34 @@ pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<
     }
 }
 
-fn from_integers<T>(py: Python<'_>, array: &Bound<'_, PyAny>, dtype: &str) -> PyResult<TaskIndex>
+fn from_integers<T>(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+    dtype: &str,
+    ids: fn(Vec<T>) -> Ids,
+) -> PyResult<TaskIndex>
 where
-    T: numpy::Element + Copy + Eq + std::hash::Hash + std::fmt::Display + Sync,
+    T: numpy::Element + tasks::Id + Sync + Send,
 {
     let contiguous = py.import("numpy")?.call_method1("ascontiguousarray", (array, dtype))?;
     let array: PyReadonlyArray1<'_, T> = contiguous.extract()?;
     let values = array.as_slice()?;
-    detached(py, || Ok(intern_integers(values)))
+    detached(py, || {
+        let (distinct, codes) = tasks::index(values);
+        Ok(TaskIndex { ids: ids(distinct), names: OnceLock::new(), codes })
+    })
 }
 
-fn intern_integers<T: Copy + Eq + std::hash::Hash + std::fmt::Display>(values: &[T]) -> TaskIndex {
-    let mut names = Names::default();
-    let mut text = String::new();
-    let mut known: HashMap<T, u32, foldhash::fast::FixedState> = HashMap::default();
-    let mut codes = Vec::with_capacity(values.len());
-    let mut rest = values;
-    while let Some(&value) = rest.first() {
-        // Rollouts of one task mostly stand together: one look-up a run of equal ids.
-        let run = rest.iter().take_while(|&&other| other == value).count();
-        let code = *known.entry(value).or_insert_with(|| {
-            text.clear();
-            // Writing to a String cannot fail.
-            let _ = std::fmt::Write::write_fmt(&mut text, format_args!("{value}"));
-            names.intern(&text)
-        });
-        codes.extend(std::iter::repeat_n(code, run));
-        rest = &rest[run..];
-    }
-    TaskIndex { names: Arc::new(names), kind: IdKind::Integer, codes }
+/// Rollouts and passes of each task: int64 arrays.
+#[pyfunction]
+pub fn count<'py>(
+    py: Python<'py>,
+    index: &TaskIndex,
+    passed: PyReadonlyArray1<'py, i8>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+    let passed = passed.as_slice()?;
+    let (n, c) = detached(py, || tasks::count(&index.codes, passed, index.tasks()))?;
+    Ok((PyArray1::from_vec(py, n), PyArray1::from_vec(py, c)))
 }
 
 fn from_list(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<TaskIndex> {
@@ -149,14 +200,16 @@ fn from_list(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<T
     let mut codes = Vec::with_capacity(list.len());
     let refuse = |problem: String| Err(to_python(py, &Error::argument(name, problem)));
     for (i, item) in list.iter().enumerate() {
+        let whole;
         let (text, found) = if let Ok(text) = item.cast::<PyString>() {
-            (text.clone(), IdKind::Text)
-        } else if item.is_instance_of::<PyInt>() && !item.is_instance_of::<PyBool>() {
-            (item.str()?, IdKind::Integer)
-        } else if item.hasattr("__index__")? && !item.is_instance_of::<PyBool>() && item.get_type().name()? != "bool" {
-            (item.call_method0("__index__")?.str()?, IdKind::Integer)
+            (text, IdKind::Text)
         } else {
-            return refuse(format!("entry {i} is {}; ids are integers or text", item.repr()?));
+            let bool = item.is_instance_of::<PyBool>() || item.get_type().name()? == "bool";
+            if bool || !item.hasattr("__index__")? {
+                return refuse(format!("entry {i} is {}; ids are integers or text", item.repr()?));
+            }
+            whole = item.call_method0("__index__")?.str()?;
+            (&whole, IdKind::Integer)
         };
         if *kind.get_or_insert(found) != found {
             return refuse(format!(
@@ -170,5 +223,5 @@ fn from_list(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<T
         }
         codes.push(names.intern(text));
     }
-    Ok(TaskIndex { names: Arc::new(names), kind: kind.unwrap_or(IdKind::Integer), codes })
+    Ok(TaskIndex::named(names, kind.unwrap_or(IdKind::Integer), codes))
 }
