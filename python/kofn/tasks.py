@@ -46,8 +46,8 @@ def counts(
     >>> n.tolist(), c.tolist()
     ([2, 1], [1, 1])
     """
-    column = _columns.verdicts("passed", passed)
-    if groups is None and group_size is None and column.ndim == 1:
-        group_size = max(column.size, 1)
-    index, flat = _columns.grouped(groups, group_size, {"passed": column})
+    passed = _columns.array("passed", passed)
+    if groups is None and group_size is None and passed.ndim == 1:
+        group_size = max(passed.size, 1)
+    index, flat = _columns.grouped(groups, group_size, {"passed": passed})
     return _core.count(index, flat["passed"])

@@ -1,6 +1,6 @@
 //! Tallies: what `Accumulator`, `Run.report` and `metrics` stand on.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kofn_core::error::Unit;
 use kofn_core::header::Requested;
@@ -277,9 +277,8 @@ pub fn figures(
         by: by.map(|by| (by.codes.as_slice(), &**by.names())),
     };
     detached(py, || {
-        let mut tally = tally::Tally::for_figures(setup);
-        tally.add_arrays(&arrays, index.names(), index.kind())?;
-        Ok(snapshot::figures(&tally.figures()?))
+        let names = || (Arc::clone(index.names()), index.kind());
+        Ok(snapshot::figures(&tally::Tally::figures_of(setup, &arrays, index.tasks(), names)?))
     })
 }
 

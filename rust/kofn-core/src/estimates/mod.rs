@@ -137,16 +137,10 @@ impl Tally {
         self.estimate_to(Extent::Report)
     }
 
-    /// Compute the run-level figures alone: the same bits, without the work that only a table of tasks needs.
-    pub fn figures(&mut self) -> Result<Estimates> {
-        let ordered = self.reading.header.is_some()
-            || self.groups.is_some()
-            || matches!(self.setup.requested, Some(crate::header::Requested::PerTask(_)));
-        if ordered {
-            return self.estimate();
-        }
-        // A message names the first task in report order, so whatever fails is done again in that order.
-        self.estimate_to(Extent::Figures).or_else(|_| self.estimate())
+    /// Compute the run-level figures alone, of a tally without a header whose tasks may have no names: the same bits,
+    /// without the work that only a table of tasks needs. What its errors say of tasks is empty.
+    pub(crate) fn unnamed_figures(&mut self) -> Result<Estimates> {
+        self.estimate_to(Extent::Figures)
     }
 
     fn estimate_to(&mut self, extent: Extent) -> Result<Estimates> {

@@ -249,7 +249,10 @@ impl Tally {
 
     /// Give every column an entry for each task.
     fn grow(&mut self) {
-        let tasks = self.names.len();
+        self.grow_to(self.names.len());
+    }
+
+    fn grow_to(&mut self, tasks: usize) {
         self.counts.resize(tasks, Counts::default());
         self.keys.grow(tasks);
         if self.wants_durations() {

@@ -1,10 +1,14 @@
 //! The two ways into a tally: batches that a reader made, and arrays of a training loop.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
-use super::{Observations, Observed, Tally};
+use super::{Observations, Observed, Setup, Tally};
 use crate::batch::{Batch, NO_COUNT, NO_INDEX, range};
 use crate::error::{Error, Result};
+use crate::estimates::Estimates;
+use crate::header::Requested;
 use crate::names::{Dictionary, IdKind, Names};
 use crate::policies::{Classified, classify, classify_arrays};
 
@@ -179,6 +183,28 @@ impl Tally {
         found
     }
 
+    /// The run-level figures of columns whose `tasks` are told apart by number alone: `names` is asked for their ids
+    /// only where a message or a requested count needs them.
+    pub fn figures_of(
+        setup: Setup,
+        arrays: &Arrays<'_>,
+        tasks: usize,
+        names: impl FnOnce() -> (Arc<Names>, IdKind),
+    ) -> Result<Estimates> {
+        arrays.check()?;
+        if arrays.by.is_none() && !matches!(setup.requested, Some(Requested::PerTask(_))) {
+            let mut tally = Self::for_figures(setup.clone());
+            tally.grow_to(tasks);
+            if let Ok(estimates) = tally.add_columns(arrays, arrays.task).and_then(|()| tally.unnamed_figures()) {
+                return Ok(estimates);
+            }
+        }
+        let (names, kind) = names();
+        let mut tally = Self::for_figures(setup);
+        tally.add_arrays(arrays, &names, kind)?;
+        tally.estimate()
+    }
+
     /// Add the rollouts of a training loop. `names` are the tasks' ids. On error nothing has changed but the
     /// numbering of tasks.
     pub fn add_arrays(&mut self, arrays: &Arrays<'_>, names: &Names, kind: IdKind) -> Result<()> {
@@ -191,6 +217,7 @@ impl Tally {
         let rename: Vec<u32> =
             if fresh { Vec::new() } else { names.iter().map(|name| self.names.intern(name)).collect() };
         self.grow();
+        self.kind = kind;
         let renamed: Vec<u32>;
         let task = if fresh {
             arrays.task
@@ -198,12 +225,16 @@ impl Tally {
             renamed = arrays.task.iter().map(|&id| rename[id as usize]).collect();
             &renamed
         };
+        self.add_columns(arrays, task)
+    }
+
+    /// Add columns of checked values whose tasks are numbered as the tally's.
+    fn add_columns(&mut self, arrays: &Arrays<'_>, task: &[u32]) -> Result<()> {
         self.reserve(task.len())?;
         if let Err(clash) = self.keys.add_implicit(task) {
             self.rows -= task.len() as u64;
             return Err(clash.error(&self.names));
         }
-        self.kind = kind;
         if let Some((values, texts)) = arrays.by {
             for (&owner, &value) in task.iter().zip(values) {
                 self.set_group(owner, texts.get(value)).map_err(|problem| Error::Task {

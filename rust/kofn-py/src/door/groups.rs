@@ -182,13 +182,16 @@ where
     })
 }
 
+/// A count of each task.
+type Counted<'py> = Bound<'py, PyArray1<i64>>;
+
 /// Rollouts and passes of each task: int64 arrays.
 #[pyfunction]
 pub fn count<'py>(
     py: Python<'py>,
     index: &TaskIndex,
     passed: PyReadonlyArray1<'py, i8>,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)> {
+) -> PyResult<(Counted<'py>, Counted<'py>)> {
     let passed = passed.as_slice()?;
     let (n, c) = detached(py, || tasks::count(&index.codes, passed, index.tasks()))?;
     Ok((PyArray1::from_vec(py, n), PyArray1::from_vec(py, c)))
