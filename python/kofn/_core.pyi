@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, final
 
 from numpy import bool_, float64, int8, int32, int64, uint8, uint32, uint64
@@ -28,6 +28,8 @@ def grade_rows(
 
 # Tasks and tallies
 
+_Columns = Mapping[str, NDArray[Any]]
+
 @final
 class TaskIndex:
     def __new__(cls, groups: Any) -> TaskIndex: ...
@@ -46,20 +48,15 @@ _Figures: TypeAlias = list[tuple[str, str, float]]
 
 def figures(
     index: TaskIndex,
+    columns: _Columns,
     statistics: list[str] | None,
     k: list[int],
+    by: TaskIndex | None,
     policy: tuple[str, float | None, str | None],
     chosen: bool,
     requested: int | list[tuple[str, int]] | None,
     denominator: str,
     on_short: str,
-    *,
-    passed: NDArray[int8] | None = None,
-    scores: NDArray[float64] | None = None,
-    durations: NDArray[float64] | None = None,
-    tokens: NDArray[int64] | None = None,
-    valid: NDArray[bool_] | None = None,
-    by: TaskIndex | None = None,
 ) -> tuple[_Figures, list[tuple[str | None, _Figures]]]: ...
 
 @final
@@ -77,17 +74,7 @@ class Tally:
         part: str | None,
         also: list[str] = ...,
     ) -> Tally: ...
-    def add_arrays(
-        self,
-        index: TaskIndex,
-        *,
-        passed: NDArray[int8] | None = None,
-        scores: NDArray[float64] | None = None,
-        durations: NDArray[float64] | None = None,
-        tokens: NDArray[int64] | None = None,
-        valid: NDArray[bool_] | None = None,
-        by: TaskIndex | None = None,
-    ) -> None: ...
+    def add_arrays(self, index: TaskIndex, columns: _Columns) -> None: ...
     def add_run(self, run: Run, mask: NDArray[bool_] | None) -> None: ...
     def read(
         self,
@@ -143,15 +130,7 @@ def read(
     keep_ungradable: bool,
     on_duplicate: str,
 ) -> Run: ...
-def run_from_arrays(
-    index: TaskIndex,
-    *,
-    passed: NDArray[int8] | None = None,
-    scores: NDArray[float64] | None = None,
-    durations: NDArray[float64] | None = None,
-    tokens: NDArray[int64] | None = None,
-    valid: NDArray[bool_] | None = None,
-) -> Run: ...
+def run_from_arrays(index: TaskIndex, columns: _Columns) -> Run: ...
 
 @final
 class Run:

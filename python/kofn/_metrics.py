@@ -129,15 +129,15 @@ def metrics(
         return {}
     figures, views = _core.figures(
         index,
+        columns,
         label_list(statistics),
         k_list(k),
+        None if by is None else _core.TaskIndex(_columns.array("by", by).reshape(-1)),
         parts(policy),
         chosen,
         requested_parts(requested),
         denominator or ("recorded" if requested is None else "requested"),
         on_short,
-        by=None if by is None else _core.TaskIndex(_columns.array("by", by).reshape(-1)),
-        **columns,
     )
     at = 1 if style == "ascii" else 0
     out = {f"{prefix}{figure[at]}": figure[2] for figure in figures}

@@ -121,7 +121,7 @@ class Accumulator:
                 f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default"
             )
         index, flat = _columns.grouped(groups, group_size, columns)
-        self._tally.add_arrays(index, by=None, **flat)
+        self._tally.add_arrays(index, flat)
 
     def merge(self, *others: Accumulator) -> None:
         """Add the content of others, which stay as they are.

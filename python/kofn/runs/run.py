@@ -264,7 +264,7 @@ class Run:
             group_size,
             {"passed": passed, "scores": scores, "durations": durations, "tokens": tokens, "valid": valid},
         )
-        return cls._of(_core.run_from_arrays(index, **columns))
+        return cls._of(_core.run_from_arrays(index, columns))
 
     @property
     def id(self) -> str | None:

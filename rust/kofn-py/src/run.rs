@@ -10,18 +10,18 @@ use kofn_core::plan::Needs;
 use kofn_core::policies::{Classified, flags};
 use kofn_core::run::select::Selection;
 use kofn_core::run::{Details, OnDuplicate, Run as CoreRun, summary};
-use kofn_core::tally::Arrays;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
+use crate::door::arrays::Columns;
 use crate::door::arrow;
 use crate::door::columns;
 use crate::door::groups::TaskIndex;
 use crate::errors::{detached, to_python, watched};
 use crate::sources::{Pending, SourceParts};
-use crate::tally::{PolicyParts, RequestedParts, policy as core_policy, slice};
+use crate::tally::{PolicyParts, RequestedParts, policy as core_policy};
 
 /// Requested counts on their way out: a number or a dict.
 struct Requested<'a>(&'a CoreRequested);
@@ -85,25 +85,8 @@ pub fn read(
 
 /// A run of the arrays of a training loop; see `Run.from_arrays`.
 #[pyfunction]
-#[pyo3(signature = (index, *, passed=None, scores=None, durations=None, tokens=None, valid=None))]
-pub fn run_from_arrays(
-    py: Python<'_>,
-    index: &TaskIndex,
-    passed: Option<PyReadonlyArray1<'_, i8>>,
-    scores: Option<PyReadonlyArray1<'_, f64>>,
-    durations: Option<PyReadonlyArray1<'_, f64>>,
-    tokens: Option<PyReadonlyArray1<'_, i64>>,
-    valid: Option<PyReadonlyArray1<'_, bool>>,
-) -> PyResult<Run> {
-    let arrays = Arrays {
-        task: &index.codes,
-        passed: slice(passed.as_ref())?,
-        scores: slice(scores.as_ref())?,
-        valid: slice(valid.as_ref())?,
-        durations: slice(durations.as_ref())?,
-        tokens: slice(tokens.as_ref())?,
-        by: None,
-    };
+pub fn run_from_arrays(py: Python<'_>, index: &TaskIndex, columns: Columns<'_>) -> PyResult<Run> {
+    let arrays = columns.borrow(index, None)?;
     detached(py, || CoreRun::from_arrays(&arrays, index.names(), index.kind()).map(Run::new))
 }
 

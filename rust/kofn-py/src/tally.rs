@@ -8,12 +8,13 @@ use kofn_core::json::{Mapping, Options};
 use kofn_core::plan::{Needs, Plan};
 use kofn_core::policies::Policy;
 use kofn_core::run::OnDuplicate;
-use kofn_core::tally::{self, Arrays, Denominator, OnShort, Setup};
+use kofn_core::tally::{self, Denominator, OnShort, Setup};
 use kofn_core::{Error, Result};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::door::arrays::Columns;
 use crate::door::groups::TaskIndex;
 use crate::errors::{detached, to_python, watched};
 use crate::run::Run;
@@ -99,28 +100,8 @@ impl Tally {
     }
 
     /// Add columns of rollouts; see `Accumulator.update`.
-    #[pyo3(signature = (index, *, passed=None, scores=None, durations=None, tokens=None, valid=None, by=None))]
-    #[expect(clippy::too_many_arguments, reason = "one optional column each")]
-    fn add_arrays(
-        &self,
-        py: Python<'_>,
-        index: &TaskIndex,
-        passed: Option<PyReadonlyArray1<'_, i8>>,
-        scores: Option<PyReadonlyArray1<'_, f64>>,
-        durations: Option<PyReadonlyArray1<'_, f64>>,
-        tokens: Option<PyReadonlyArray1<'_, i64>>,
-        valid: Option<PyReadonlyArray1<'_, bool>>,
-        by: Option<&TaskIndex>,
-    ) -> PyResult<()> {
-        let arrays = Arrays {
-            task: &index.codes,
-            passed: slice(passed.as_ref())?,
-            scores: slice(scores.as_ref())?,
-            valid: slice(valid.as_ref())?,
-            durations: slice(durations.as_ref())?,
-            tokens: slice(tokens.as_ref())?,
-            by: by.map(|by| (by.codes.as_slice(), &**by.names())),
-        };
+    fn add_arrays(&self, py: Python<'_>, index: &TaskIndex, columns: Columns<'_>) -> PyResult<()> {
+        let arrays = columns.borrow(index, None)?;
         detached(py, || self.lock().add_arrays(&arrays, index.names(), index.kind()))
     }
 
@@ -213,11 +194,6 @@ impl Tally {
     }
 }
 
-/// A column as a slice; empty where it was not given.
-pub fn slice<'a, T: numpy::Element>(array: Option<&'a PyReadonlyArray1<'_, T>>) -> PyResult<&'a [T]> {
-    array.map_or(Ok(&[]), |array| Ok(array.as_slice()?))
-}
-
 #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
 fn setup(
     statistics: Option<Vec<String>>,
@@ -242,40 +218,25 @@ fn setup(
 /// The run-level figures of columns: (label, ascii label, value), and the same for each value of `by`; see
 /// `kofn.metrics`.
 #[pyfunction]
-#[pyo3(signature = (
-    index, statistics, k, policy, chosen, requested, denominator, on_short, *,
-    passed=None, scores=None, durations=None, tokens=None, valid=None, by=None
-))]
 #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
+#[pyo3(signature = (index, columns, statistics, k, by, policy, chosen, requested, denominator, on_short))]
 pub fn figures(
     py: Python<'_>,
     index: &TaskIndex,
+    columns: Columns<'_>,
     statistics: Option<Vec<String>>,
     k: Vec<u64>,
+    by: Option<&TaskIndex>,
     policy: PolicyParts,
     chosen: bool,
     requested: Option<RequestedParts>,
     denominator: &str,
     on_short: &str,
-    passed: Option<PyReadonlyArray1<'_, i8>>,
-    scores: Option<PyReadonlyArray1<'_, f64>>,
-    durations: Option<PyReadonlyArray1<'_, f64>>,
-    tokens: Option<PyReadonlyArray1<'_, i64>>,
-    valid: Option<PyReadonlyArray1<'_, bool>>,
-    by: Option<&TaskIndex>,
 ) -> PyResult<snapshot::Figures> {
     let tag = by.map(|_| "by".to_owned());
     let setup = setup(statistics, &k, tag, policy, chosen, requested, denominator, on_short)
         .map_err(|error| to_python(py, &error))?;
-    let arrays = Arrays {
-        task: &index.codes,
-        passed: slice(passed.as_ref())?,
-        scores: slice(scores.as_ref())?,
-        valid: slice(valid.as_ref())?,
-        durations: slice(durations.as_ref())?,
-        tokens: slice(tokens.as_ref())?,
-        by: by.map(|by| (by.codes.as_slice(), &**by.names())),
-    };
+    let arrays = columns.borrow(index, by)?;
     detached(py, || {
         let names = || (Arc::clone(index.names()), index.kind());
         Ok(snapshot::figures(&tally::Tally::figures_of(setup, &arrays, index.tasks(), names)?))

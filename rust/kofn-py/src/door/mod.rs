@@ -1,5 +1,6 @@
 //! What comes in from Python and goes out: the only place that knows dtypes, layouts and capsules.
 
+pub mod arrays;
 pub mod arrow;
 pub mod columns;
 pub mod groups;
