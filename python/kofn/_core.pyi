@@ -28,7 +28,7 @@ def grade_rows(
 
 # Tasks and tallies
 
-_Columns = Mapping[str, NDArray[Any]]
+_Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 @final
 class TaskIndex:
