@@ -54,10 +54,12 @@ FUZZ_SECONDS ?= 30
 fuzz: ## feed the parsers random input for FUZZ_SECONDS
 	FUZZ_SECONDS=$(FUZZ_SECONDS) .ci/fuzz
 
-bench: $(VENV)/.built $(VENV)/.group-bench ## measure beside other tools, in one run
+bench: $(VENV)/.group-build $(VENV)/.group-bench ## measure a release build beside other tools, in one run
+	$(BIN)/maturin develop --quiet --release
 	$(PY) benches/run.py
 
-bench-quick: $(VENV)/.built $(VENV)/.group-bench ## the same on small inputs
+bench-quick: $(VENV)/.group-build $(VENV)/.group-bench ## the same on small inputs
+	$(BIN)/maturin develop --quiet --release
 	$(PY) benches/run.py --quick
 
 clean: ## remove the environment, builds and caches
