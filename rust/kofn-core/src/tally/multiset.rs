@@ -43,8 +43,7 @@ impl Scores {
         if self.pending.is_empty() {
             return;
         }
-        let mut pending = std::mem::take(&mut self.pending);
-        pending.sort_unstable_by_key(|&(task, _, value)| (task, ascending(value)));
+        let pending = sorted(std::mem::take(&mut self.pending));
         let tasks = pending.last().map_or(0, |&(task, ..)| task as usize + 1).max(self.offsets.len().saturating_sub(1));
         let mut levels: Vec<Level> = Vec::with_capacity(self.levels.len() + pending.len());
         let mut offsets = Vec::with_capacity(tasks + 1);
@@ -90,6 +89,33 @@ impl Scores {
             _ => &[],
         }
     }
+}
+
+/// Sort by task, then by value: into one bucket a task in two passes, then each by itself, which are short.
+fn sorted(mut pending: Vec<(u32, u32, f64)>) -> Vec<(u32, u32, f64)> {
+    let tasks = pending.iter().map(|&(task, ..)| task as usize + 1).max().unwrap_or(0);
+    if tasks > 4 * pending.len() {
+        pending.sort_unstable_by_key(|&(task, _, value)| (task, ascending(value)));
+        return pending;
+    }
+    let mut ends = vec![0usize; tasks + 1];
+    for &(task, ..) in &pending {
+        ends[task as usize + 1] += 1;
+    }
+    for task in 0..tasks {
+        ends[task + 1] += ends[task];
+    }
+    // While a bucket fills, its entry runs from its start to its end, which is the next one's start.
+    let mut buckets = vec![(0, 0, 0.0); pending.len()];
+    for &score in &pending {
+        let end = &mut ends[score.0 as usize];
+        buckets[*end] = score;
+        *end += 1;
+    }
+    for bucket in buckets.chunk_by_mut(|a, b| a.0 == b.0) {
+        bucket.sort_unstable_by_key(|&(.., value)| ascending(value));
+    }
+    buckets
 }
 
 /// A key that sorts like the float; values are finite and never -0.0.
