@@ -17,10 +17,10 @@ RUST_SOURCES := $(shell find rust -type f) Cargo.toml Cargo.lock
 STUB_ALLOWLIST := tests/stubtest_allowlist.txt
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-quick help demo test lint fmt clauses build wheel-check fuzz clean
+.PHONY: bench bench-quick help demo test lint fmt clauses build wheel wheel-check workflows-check fuzz clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.built ## report the example run
 	$(BIN)/kofn report $(EXAMPLE)
@@ -47,8 +47,17 @@ clauses: $(VENV)/.created ## write the table of clauses and their tests
 
 build: $(VENV)/.built ## build the extension into the environment
 
-wheel-check: $(VENV)/.group-build ## build the wheel and use it in a clean environment with NumPy alone
-	.ci/check-wheel $(PY) $(BIN)/maturin
+# On Linux, zig links against the old C library that manylinux2014 promises, whatever this machine has.
+WHEEL_FLAGS := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
+wheel: $(VENV)/.group-wheel ## build the source distribution, and the wheel from it, in dist
+	rm -rf dist
+	CARGO_TARGET_DIR=$(abspath target) $(BIN)/maturin build --quiet --release --sdist --out dist $(WHEEL_FLAGS)
+
+wheel-check: wheel ## use that wheel in a clean environment with NumPy alone
+	$(PY) .ci/check_dist.py dist/*
+
+workflows-check: $(VENV)/.group-workflows ## look for mistakes in the workflows that make them unsafe
+	$(BIN)/zizmor --offline --quiet .
 
 FUZZ_SECONDS ?= 30
 fuzz: ## feed the parsers random input for FUZZ_SECONDS
