@@ -102,7 +102,8 @@ impl Exact {
         magnitude.splice(0..0, [0, 0]);
         let remainder = divide(&mut magnitude, n);
         let value = round(&magnitude, 64 * (low - 2), remainder != 0);
-        if negative { -value } else { value }
+        // Not -value: what is too small for a float is 0.0, never -0.0.
+        if negative { 0.0 - value } else { value }
     }
 
     /// Whether the sum is 0.

@@ -283,4 +283,61 @@ mod tests {
         assert_eq!(bits, [flags::SUCCESS | flags::SCORABLE | flags::SCORED, flags::SCORABLE | flags::SCORED, 0, 0]);
         assert!(out.score[1].is_sign_positive());
     }
+
+    #[test]
+    fn ids_are_versioned() {
+        let custom = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+        let ids = [Policy::VerifierVerdict, Policy::ScoreThreshold(0.5), custom].map(|policy| policy.id().to_owned());
+        assert_eq!(ids, ["verifier_verdict.v1", "score_threshold.v1", "mine.v1"]);
+    }
+
+    #[test]
+    fn what_a_threshold_and_a_users_policy_can_decide() {
+        let threshold = Policy::ScoreThreshold(0.5);
+        let custom = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+        for (verdicts, score, by_threshold, by_custom) in [
+            ([0, 0, 0], f64::NAN, false, false),
+            ([1, 0, 0], f64::NAN, false, true),
+            ([0, 1, 0], f64::NAN, false, true),
+            ([0, 0, 0], 0.5, true, true),
+            ([1, 0, 0], 0.1, true, true),
+            ([0, 0, 1], f64::NAN, false, false),
+            ([0, 0, 1], 0.5, false, false),
+            ([0, 1, 1], 0.5, false, true),
+        ] {
+            for (policy, expected) in [(&threshold, by_threshold), (&custom, by_custom)] {
+                let scorable =
+                    |status| policy.flags(&one(status, verdicts, score), false, policy.bar()) & flags::SCORABLE != 0;
+                assert_eq!(scorable(Status::Succeeded), expected, "{policy:?} {verdicts:?} {score}");
+                assert!(!scorable(Status::Errored), "{policy:?} {verdicts:?} {score}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_gives_means_of_scores_and_takes_a_mask() {
+        let mut batch = Batch { task: vec![0; 4], status: vec![Status::Succeeded; 4], ..Batch::default() };
+        batch.verifications.offsets = vec![0, 1, 4, 4, 5];
+        batch.verifications.name = vec![0; 5];
+        batch.verifications.score = vec![-0.0, 0.25, f64::NAN, 0.75, f64::NAN];
+        batch.verifications.verdict = vec![Verdict::Absent; 5];
+        let policy = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+        let out = classify(&batch, &policy, Some(&[true, false, true]));
+        assert_eq!(out.score.iter().map(|score| score.to_bits()).collect::<Vec<_>>()[..2], [0, 0.5f64.to_bits()]);
+        assert!(out.score[2..].iter().all(|score| score.is_nan()));
+        let successes: Vec<bool> = out.flags.iter().map(|word| word & flags::SUCCESS != 0).collect();
+        assert_eq!(successes, [true, false, true, false]);
+    }
+
+    #[test]
+    fn absent_columns_of_arrays_say_nothing() {
+        let policy = Policy::ScoreThreshold(0.5);
+        let out = classify_arrays(2, &[], &[0.5, 0.25], &[], &policy);
+        let bits: Vec<u16> = out.flags.iter().map(|word| word & (flags::SUCCESS | flags::VERDICT)).collect();
+        assert_eq!(bits, [flags::SUCCESS, 0]);
+        let out = classify_arrays(2, &[1, 0], &[], &[], &Policy::VerifierVerdict);
+        let bits: Vec<u16> = out.flags.iter().map(|word| word & (flags::SUCCESS | flags::SCORED)).collect();
+        assert_eq!(bits, [flags::SUCCESS, 0]);
+        assert!(out.score.iter().all(|score| score.is_nan()));
+    }
 }

@@ -67,3 +67,65 @@ impl Counts {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five rollouts: three succeeded, one errored, one unfinished.
+    const SOUND: [u32; flags::COUNT] = [3, 1, 0, 1, 1, 2, 1, 3, 2, 3, 1, 1, 2, 1];
+
+    fn lane(flag: u16) -> usize {
+        flag.trailing_zeros() as usize
+    }
+
+    #[test]
+    fn every_count_stands_in_its_lane() {
+        let mut counts = Counts::default();
+        for lane in 0..flags::COUNT {
+            for _ in 0..=lane {
+                counts.add(1 << lane);
+            }
+        }
+        assert_eq!(counts.of(flags::STATUS[3]), 4);
+        assert_eq!(counts.of(flags::OVERRULED), 14);
+        assert_eq!(counts.recorded(), 1 + 2 + 3 + 4);
+    }
+
+    #[test]
+    fn numbers_that_contradict_each_other_are_none() {
+        let sound = Counts::from_lanes(SOUND).expect("sound");
+        assert_eq!(sound.lanes(), SOUND);
+        for (flag, count) in [
+            (flags::STATUS[0], u32::MAX),
+            (flags::SUCCESS, 3),
+            (flags::SCORABLE, 4),
+            (flags::SCORABLE, 0),
+            (flags::INDETERMINATE, 4),
+            (flags::VERDICT, 0),
+            (flags::SCORED, 6),
+            (flags::JUDGED, 6),
+            (flags::OVERRULED, 6),
+            (flags::PASSED, 2),
+            (flags::UNSCORABLE, 3),
+            (flags::UNSCORABLE, u32::MAX),
+        ] {
+            let mut lanes = SOUND;
+            lanes[lane(flag)] = count;
+            assert_eq!(Counts::from_lanes(lanes), None, "{flag:b} = {count}");
+        }
+    }
+
+    #[test]
+    fn more_rollouts_than_a_count_holds_do_not_merge() {
+        let mut many = [0; flags::COUNT];
+        (many[lane(flags::STATUS[3])], many[lane(flags::VERDICT)]) = (u32::MAX - 1, 7);
+        let mut many = Counts::from_lanes(many).expect("sound");
+        let mut one = Counts::default();
+        one.add(flags::STATUS[0] | flags::UNSCORABLE);
+        many.merge(&one).expect("room for one");
+        assert_eq!((many.recorded(), many.of(flags::VERDICT)), (u32::MAX, 7));
+        assert!(many.merge(&one).is_err());
+        assert_eq!(many.recorded(), u32::MAX);
+    }
+}

@@ -522,3 +522,6 @@ fn inverse(order: &[u32], len: usize) -> Vec<u32> {
     }
     inverse
 }
+
+#[cfg(test)]
+mod tests;

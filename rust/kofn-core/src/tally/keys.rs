@@ -195,3 +195,70 @@ impl Keys {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(rollouts: &[(u32, u64)]) -> Keys {
+        let mut keys = Keys::default();
+        keys.grow(3);
+        let (task, index): (Vec<u32>, Vec<u64>) = rollouts.iter().copied().unzip();
+        keys.add(&task, &index).expect("distinct keys");
+        keys
+    }
+
+    fn state(keys: &Keys) -> (Vec<u32>, Vec<u32>, Vec<Vec<u64>>) {
+        (keys.explicit.clone(), keys.implicit.clone(), (0..3).map(|task| keys.of(task).collect()).collect())
+    }
+
+    #[test]
+    fn a_clash_changes_nothing_and_says_where() {
+        let mut keys = keys(&[(0, 4), (0, 2), (1, NO_INDEX), (1, NO_INDEX)]);
+        let before = state(&keys);
+        for (task, index, clash) in [
+            (&[2, 2, 0][..], &[0, 1, 4][..], Clash::Twice { row: 2, task: 0, index: 4 }),
+            (&[1, 0, 0], &[NO_INDEX, 9, NO_INDEX], Clash::Mixed { row: 2, task: 0 }),
+            (&[0, 1], &[9, 3], Clash::Mixed { row: 1, task: 1 }),
+        ] {
+            assert_eq!(keys.add(task, index), Err(clash));
+            assert_eq!(clash.row(), task.len() - 1);
+            assert_eq!(state(&keys), before);
+        }
+        assert_eq!(keys.add_implicit(&[1, 2, 0]), Err(Clash::Mixed { row: 2, task: 0 }));
+        assert_eq!(state(&keys), before);
+        keys.add_implicit(&[1, 2]).expect("neither has an index");
+        assert_eq!(keys.implicit, [0, 3, 1]);
+    }
+
+    #[test]
+    fn merged_keys_are_those_of_both() {
+        let mut left = keys(&[(0, 0), (0, 5), (1, NO_INDEX), (2, 1)]);
+        left.merge(&keys(&[(1, 3), (1, 4), (2, NO_INDEX), (2, NO_INDEX)]), &[2, 0, 1]).expect("no clash");
+        assert_eq!(state(&left), (vec![4, 0, 1], vec![0, 3, 0], vec![vec![0, 3, 4, 5], vec![], vec![1]]));
+        assert!(left.has_hole(0));
+    }
+
+    #[test]
+    fn keys_that_clash_do_not_merge() {
+        let mut left = keys(&[(0, 1), (0, 2), (1, NO_INDEX)]);
+        let before = state(&left);
+        for (other, clash) in [
+            (keys(&[(2, 7), (0, 3), (0, 2)]), Clash::Twice { row: 0, task: 0, index: 2 }),
+            (keys(&[(2, 7), (1, 3)]), Clash::Mixed { row: 0, task: 1 }),
+            (keys(&[(2, 7), (0, NO_INDEX)]), Clash::Mixed { row: 0, task: 0 }),
+        ] {
+            assert_eq!(left.merge(&other, &[0, 1, 2]), Err(clash));
+            assert_eq!(state(&left), before);
+        }
+    }
+
+    #[test]
+    fn unnumbered_rollouts_stand_against_numbered_ones() {
+        let mut keys = keys(&[]);
+        keys.add_unnumbered(1, 2);
+        keys.add_unnumbered(1, 3);
+        assert_eq!(keys.implicit, [0, 5, 0]);
+        assert_eq!(keys.add(&[1], &[0]), Err(Clash::Mixed { row: 0, task: 1 }));
+    }
+}

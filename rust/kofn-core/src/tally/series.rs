@@ -200,6 +200,56 @@ impl Series {
 mod tests {
     use super::*;
 
+    fn state(readings: &[(u64, Value)]) -> State {
+        let mut state = State::default();
+        for &(row, value) in readings {
+            state.add(row, 0, value, |id| format!("text {id}"), Wanted { mean: true, variance: true, agreement: true });
+        }
+        state
+    }
+
+    #[test]
+    fn a_plan_keeps_what_its_statistics_of_a_series_need() {
+        let labels = ["metric_mean:a", "metric_variance:b", "agreement:c"].map(str::to_owned);
+        let plan = Plan::new(Some(&labels), &[], None).expect("labels");
+        let wanted = ["a", "b", "c", "d"].map(|asked| Wanted::of(&plan, asked));
+        let parts = wanted.map(|wanted| [wanted.mean, wanted.variance, wanted.agreement]);
+        assert_eq!(parts, [[true, false, false], [true, true, false], [false, false, true], [false; 3]]);
+    }
+
+    #[test]
+    fn a_second_reading_and_a_text_are_remembered_over_merges() {
+        let number = Value::Number(1.0);
+        let (plain, twice) = (state(&[(1, number), (2, number)]), state(&[(1, number), (1, number), (2, number)]));
+        let text = state(&[(1, number), (2, Value::Text(7)), (3, Value::Bool(true))]);
+        assert_eq!(
+            [&plain, &twice, &text].map(|state| (state.repeated, state.text)),
+            [(false, false), (true, false), (false, true)]
+        );
+        for (left, right) in [(&plain, &twice), (&twice, &plain), (&twice, &text), (&text, &twice), (&plain, &plain)] {
+            let mut merged = left.clone();
+            merged.merge(right, &[0]);
+            assert_eq!(merged.repeated, left.repeated || right.repeated);
+            assert_eq!(merged.text, left.text || right.text);
+            assert_eq!(merged.n, left.n + right.n);
+            assert!(merged.is_sound());
+        }
+        // The last row of one tally and the first of another are two rollouts.
+        let mut merged = state(&[(1, number)]);
+        merged.merge(&state(&[(1, number)]), &[0]);
+        assert!(!merged.repeated);
+    }
+
+    #[test]
+    fn numbers_that_contradict_each_other_are_not_sound() {
+        let sound = state(&[(1, Value::Number(1.0)), (2, Value::Number(2.0))]);
+        assert!(sound.is_sound());
+        assert!(!State { which: BTreeSet::new(), ..sound.clone() }.is_sound());
+        assert!(!State { n: 3, ..sound.clone() }.is_sound());
+        assert!(!State { n: 0, kinds: BTreeMap::new(), ..sound.clone() }.is_sound());
+        assert!(State { kinds: BTreeMap::new(), ..sound.clone() }.is_sound());
+    }
+
     #[test]
     fn a_name_means_metric_subject_metric_or_all_three() {
         assert!(matches("latency", "judge", "final", "latency"));

@@ -152,6 +152,14 @@ fn nothing_has_no_mean() {
 }
 
 #[test]
+fn a_mean_too_small_for_a_float_is_zero_without_a_sign() {
+    let sum = sum_of(&[0.0, -5e-324]);
+    assert_eq!(sum.mean(2).to_bits(), 0);
+    assert_eq!(mean([0.0, -5e-324].into_iter()).to_bits(), 0);
+    assert_eq!(sum.mean(1), -5e-324);
+}
+
+#[test]
 fn carries_run_through_the_whole_window() {
     let mut sum = Exact::default();
     sum.add(2f64.powi(1000));
