@@ -2,6 +2,7 @@
 
 pub mod batch;
 mod binomials;
+mod blocks;
 mod domain;
 pub mod hypergeometric;
 pub mod order;

@@ -1,5 +1,6 @@
 //! Order statistics of k over many tasks at once: scores as they come, NaN for "not scored".
 
+use super::blocks::{Blocks, LONGEST};
 use super::check_k;
 use super::order::{
     Level, Steps, Weigh, best, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst,
@@ -25,7 +26,7 @@ pub enum Order {
 
 impl Order {
     /// The value for 1 <= k <= the levels' scores.
-    fn of(self, levels: &[Level], k: u64) -> Result<f64> {
+    pub(super) fn of(self, levels: &[Level], k: u64) -> Result<f64> {
         Ok(match self {
             Self::Best => best_of_k(levels, k),
             Self::Worst => worst_of_k(levels, k),
@@ -55,7 +56,8 @@ impl Order {
     pub fn of_task(self, scores: &[f64], ks: &[u64], out: &mut [f64]) -> Result<()> {
         self.check(ks)?;
         let mut row = Row::default();
-        row.take(scores, |i| i)?;
+        row.gather(scores, |i| i)?;
+        row.level();
         let n = scored(&row.levels);
         for (&k, out) in ks.iter().zip(out) {
             if k > n {
@@ -69,13 +71,12 @@ impl Order {
     /// Of rows of `width` scores each: `out[i * ks.len() + j]`, NaN where row i has fewer than `ks[j]` scores.
     pub fn of_rows(self, scores: &[f64], width: usize, ks: &[u64], out: &mut [f64]) -> Result<()> {
         self.check(ks)?;
-        let (mut row, mut tables) = (Row::default(), Tables::default());
-        for (i, out) in out.chunks_exact_mut(ks.len().max(1)).enumerate() {
+        let mut tasks = Tasks::new(self, ks);
+        for i in 0..out.len() / ks.len().max(1) {
             let at = i * width;
-            row.take(&scores[at..at + width], |j| at + j)?;
-            self.fill(&row.levels, ks, &mut tables, out)?;
+            tasks.add(i, &scores[at..at + width], |j| at + j, out)?;
         }
-        Ok(())
+        tasks.blocks.finish(out)
     }
 
     /// Of the tasks that `codes` name, in the order of their codes, in the same layout.
@@ -104,22 +105,48 @@ impl Order {
             positions[*at] = i;
             *at += 1;
         }
-        let (mut row, mut tables) = (Row::default(), Tables::default());
-        for (bounds, out) in starts.windows(2).zip(out.chunks_exact_mut(ks.len().max(1))) {
-            row.take(&grouped[bounds[0]..bounds[1]], |j| positions[bounds[0] + j])?;
-            self.fill(&row.levels, ks, &mut tables, out)?;
+        let mut work = Tasks::new(self, ks);
+        for (i, bounds) in starts.windows(2).enumerate() {
+            work.add(i, &grouped[bounds[0]..bounds[1]], |j| positions[bounds[0] + j], out)?;
         }
-        Ok(())
+        work.blocks.finish(out)
+    }
+}
+
+/// One task after another.
+struct Tasks<'a> {
+    order: Order,
+    ks: &'a [u64],
+    blocks: Blocks<'a>,
+    row: Row,
+    tables: Tables,
+}
+
+impl<'a> Tasks<'a> {
+    fn new(order: Order, ks: &'a [u64]) -> Self {
+        Self { order, ks, blocks: Blocks::new(order, ks), row: Row::default(), tables: Tables::default() }
     }
 
-    fn fill(self, levels: &[Level], ks: &[u64], tables: &mut Tables, out: &mut [f64]) -> Result<()> {
+    /// Add task i; its values stand in `out`, the room of all tasks, once the blocks are finished.
+    fn add(&mut self, i: usize, scores: &[f64], position: impl Fn(usize) -> usize, out: &mut [f64]) -> Result<()> {
+        let finite = scores.iter().filter(|score| score.is_finite()).count();
+        let short = (1..=LONGEST).contains(&finite) && Blocks::take(self.order);
+        if short && finite == scores.len() {
+            return self.blocks.add(i, scores.iter().copied(), out);
+        }
+        self.row.gather(scores, position)?;
+        if short {
+            return self.blocks.add(i, self.row.scores.iter().copied(), out);
+        }
+        self.row.level();
+        let (levels, width) = (&self.row.levels, self.ks.len());
         let n = scored(levels);
-        for (column, (&k, out)) in ks.iter().zip(out).enumerate() {
-            *out = match (self, tables.of(n, ks, column)) {
+        for (column, (&k, out)) in self.ks.iter().zip(&mut out[i * width..(i + 1) * width]).enumerate() {
+            *out = match (self.order, self.tables.of(n, self.ks, column)) {
                 _ if k > n => f64::NAN,
-                (Self::Best, Some(mut table)) => best(levels, k, n, &mut table),
-                (Self::Worst, Some(mut table)) => worst(levels, k, n, &mut table),
-                _ => self.of(levels, k)?,
+                (Order::Best, Some(mut table)) => best(levels, k, n, &mut table),
+                (Order::Worst, Some(mut table)) => worst(levels, k, n, &mut table),
+                _ => self.order.of(levels, k)?,
             };
         }
         Ok(())
@@ -182,8 +209,8 @@ struct Row {
 }
 
 impl Row {
-    /// The levels of the scores that are there; `position` says where score i stands in the user's array.
-    fn take(&mut self, scores: &[f64], position: impl Fn(usize) -> usize) -> Result<()> {
+    /// Take the scores that are there; `position` says where score i stands in the user's array.
+    fn gather(&mut self, scores: &[f64], position: impl Fn(usize) -> usize) -> Result<()> {
         self.scores.clear();
         for (i, &score) in scores.iter().enumerate() {
             if score.is_infinite() {
@@ -196,7 +223,11 @@ impl Row {
                 self.scores.push(score);
             }
         }
-        levels_into(&mut self.scores, &mut self.levels);
         Ok(())
+    }
+
+    /// Make levels of them.
+    fn level(&mut self) {
+        levels_into(&mut self.scores, &mut self.levels);
     }
 }

@@ -207,10 +207,45 @@ fn bad_scores_and_ks() {
     assert!(Order::Best.of_groups(&[1.0], &[0, 1], &[1], &mut [0.0; 2]).is_err());
 }
 
+#[test]
+fn many_tasks_of_every_length() {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    // Of usual, vanishing and huge size, of few levels, and all but equal.
+    let shapes: [fn(f64) -> f64; 6] = [
+        |x| x,
+        |x| (x - 0.5) * 1e-310,
+        |x| (x - 0.5) * 1.7e308,
+        |x| (4.0 * x).floor() - 1.0,
+        |x| 1.0 + (4.0 * x).floor() * f64::EPSILON,
+        |x| x.powi(40) - 1e-20,
+    ];
+    for n in (1..=40usize).chain([63, 64, 65, 130]) {
+        for shape in shapes {
+            let flat: Vec<f64> = (0..20 * n).map(|_| shape(random())).collect();
+            let ks = [1, 2, n.div_ceil(2) as u64, n as u64, n as u64 + 1];
+            for (order, single) in [(Order::Best, best_of_k as fn(&[Level], u64) -> f64), (Order::Worst, worst_of_k)] {
+                let mut out = vec![0.0; 20 * ks.len()];
+                order.of_rows(&flat, n, &ks, &mut out).unwrap();
+                for (scores, values) in flat.chunks(n).zip(out.chunks(ks.len())) {
+                    let levels = levels_from(&mut scores.to_vec());
+                    for (&k, value) in ks.iter().zip(values) {
+                        let want = if k <= n as u64 { single(&levels, k) } else { f64::NAN };
+                        assert_eq!(value.to_bits(), want.to_bits(), "{order:?} of {k} of {scores:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     /// Shared tables of weights, a product over levels and one over scores: the same bits.
     #[test]
-    fn rows_have_the_bits_of_single_tasks(tasks in vec(vec(prop_oneof![Just(f64::NAN), (-3i32..3).prop_map(f64::from), -1.0f64..1.0], 9), 1..12), base in prop::sample::select(vec![0.0, 1.0, 1e16])) {
+    fn rows_have_the_bits_of_single_tasks(tasks in vec(vec(prop_oneof![1 => Just(f64::NAN), 15 => (-3i32..3).prop_map(f64::from), 15 => -1.0f64..1.0], 9), 1..60), base in prop::sample::select(vec![0.0, 1.0, 1e16])) {
         // Scores a unit in the last place apart make midpoints, where only one way of weighing decides.
         let flat: Vec<f64> = tasks.iter().flatten().map(|&x| if base == 0.0 { x } else { base + x.trunc() * base * f64::EPSILON }).collect();
         let ks = [2, 1, 3, 9, 5];
