@@ -10,6 +10,7 @@ use super::binomials::Binomials;
 use super::domain::check;
 use super::hypergeometric::Kind;
 use crate::error::{Error, Result};
+use crate::plan::MAX_COUNT;
 
 /// n and c of each task; a slice of length 1 stands for every task.
 #[derive(Clone, Copy, Debug)]
@@ -58,13 +59,20 @@ impl Counts<'_> {
         }
         let most_k = ks.map(|ks| ks.iter().copied().max().unwrap_or(1));
         let (mut least, mut most) = (u64::MAX, 0);
+        let mut right = true;
         for i in 0..self.len() {
+            let (n, c) = self.cell(i);
+            // A negative count is far above 2^53 as an unsigned one.
+            right &= c <= n && n <= MAX_COUNT && n >= most_k.unwrap_or(1);
+            least = least.min(n);
+            most = most.max(n);
+        }
+        // Only a wrong count is worth the way that tells which.
+        for i in (0..self.len()).filter(|_| !right) {
             let at = (self.len() > 1).then_some(i);
             let (n, c) = self.at(i);
             let (n, c) = (count("n", n, at)?, count("c", c, at)?);
             check(n, c, most_k, at)?;
-            least = least.min(n);
-            most = most.max(n);
         }
         if ks.is_some_and(|ks| ks.contains(&0)) {
             check(1, 0, Some(0), None)?;
