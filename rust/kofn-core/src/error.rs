@@ -75,6 +75,8 @@ pub enum Error {
     NoRollouts {
         /// The sources read.
         sources: Vec<String>,
+        /// What was met in them instead.
+        notes: Vec<String>,
     },
     /// The same (task, index) twice.
     Duplicate {
@@ -153,14 +155,54 @@ impl Error {
     }
 }
 
+/// Characters of a message that are shown: names and ids may be of any length, and what to do stands at the end.
+const SHOWN: [usize; 2] = [2000, 1000];
+
+/// One line of bounded length, whatever the names in it hold.
+fn one_line(message: &str) -> String {
+    let mut line = String::with_capacity(message.len().min(4096));
+    let mut push = |part: &str| {
+        for c in part.chars() {
+            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+                line.extend(c.escape_default());
+            } else {
+                line.push(c);
+            }
+        }
+    };
+    let head = message.char_indices().nth(SHOWN[0]).map(|(at, _)| message.split_at(at));
+    match head.and_then(|(head, rest)| Some((head, rest.char_indices().rev().nth(SHOWN[1] - 1)?.0, rest))) {
+        Some((head, tail, rest)) if tail > 0 => {
+            push(head);
+            push(" … ");
+            push(rest.get(tail..).unwrap_or_default());
+        }
+        _ => push(message),
+    }
+    line
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut message = String::new();
+        self.write(&mut message)?;
+        f.write_str(&one_line(&message))
+    }
+}
+
+impl Error {
+    fn write(&self, f: &mut impl fmt::Write) -> fmt::Result {
         match self {
             Self::Source { source, reason } => write!(f, "{source}: {reason}"),
             Self::Record { place, field, problem } if field.is_empty() => write!(f, "{place}: {problem}"),
             Self::Record { place, field, problem } => write!(f, "{place}, field {field}: {problem}"),
             Self::Header { first, second, problem } => write!(f, "{second}: {problem} (the other header: {first})"),
-            Self::NoRollouts { sources } => write!(f, "no rollouts in {}", sources.join(", ")),
+            Self::NoRollouts { sources, notes } if notes.is_empty() => {
+                write!(f, "no rollouts in {}", sources.join(", "))
+            }
+            Self::NoRollouts { sources, notes } => {
+                write!(f, "no rollouts in {} ({})", sources.join(", "), notes.join("; "))
+            }
             Self::Duplicate { task, index, first, second, equal } => {
                 write!(f, "task {task:?}, rollout {index} is recorded twice")?;
                 match (first, second) {
@@ -188,3 +230,17 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line_of_bounded_length_and_keeps_both_ends() {
+        assert_eq!(one_line("a\nb\u{2028}\u{1b}"), "a\\nb\\u{2028}\\u{1b}");
+        assert_eq!(one_line(&"é".repeat(3000)), "é".repeat(3000));
+        let long = one_line(&format!("start{}end", "é".repeat(100_000)));
+        assert_eq!(long.chars().count(), 3003);
+        assert!(long.starts_with("start") && long.ends_with("end"));
+    }
+}

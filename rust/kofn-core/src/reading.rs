@@ -1,6 +1,6 @@
 //! What a read found beside rollouts: nothing that was read is lost without being counted here.
 
-use crate::error::{Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::header::Header;
 
 /// How many skipped records are listed with their reasons.
@@ -47,6 +47,14 @@ impl Reading {
         self.skewed_durations += other.skewed_durations;
         self.half_usages += other.half_usages;
         Ok(())
+    }
+
+    /// The error of sources without rollouts; what was met instead is most likely why.
+    pub(crate) fn nothing(&self) -> Error {
+        let sources: Vec<String> = self.sources.iter().map(|(name, _)| name.clone()).collect();
+        let mut notes = self.notes();
+        notes.truncate(3);
+        Error::NoRollouts { sources: if sources.is_empty() { vec!["what was added".into()] } else { sources }, notes }
     }
 
     /// What to say about it, in a fixed order.

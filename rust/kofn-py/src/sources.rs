@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use arrow_schema::ArrowError;
 use kofn_core::error::{Error, Place, Unit};
 use kofn_core::json::{Input, Source};
 use kofn_core::run::Group;
@@ -21,6 +22,13 @@ pub enum Pending {
     Bytes(Source, Unit),
     /// A table, its name, and its header where its schema has none.
     Table(String, Reader, Option<String>),
+}
+
+/// What a producer said on one line, without the traceback that a Python producer adds.
+fn brief(error: &ArrowError) -> String {
+    let text = error.to_string();
+    let said = text.split_once(". Detail: Python exception").map_or(&*text, |(said, _)| said);
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl Pending {
@@ -76,7 +84,7 @@ impl Pending {
         let mut first = 0;
         for batch in reader {
             watch()?;
-            let batch = batch.map_err(|error| Error::Source { source: name.clone(), reason: error.to_string() })?;
+            let batch = batch.map_err(|error| Error::Source { source: name.clone(), reason: brief(&error) })?;
             arrow::check(&batch).map_err(|problem| wrong(None, problem))?;
             rows::write(&batch, &mut text).map_err(|(row, problem)| wrong(row.map(|row| first + row), problem))?;
             first += batch.num_rows();

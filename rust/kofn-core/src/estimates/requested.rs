@@ -97,10 +97,7 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
     names.extend(others);
     let ids: Vec<Option<u32>> = names.iter().map(|name| tally.names.find(name)).collect();
     if names.is_empty() {
-        let sources = tally.reading.sources.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        return Err(Error::NoRollouts {
-            sources: if sources.is_empty() { vec!["what was added".into()] } else { sources },
-        });
+        return Err(tally.reading.nothing());
     }
 
     let mut resolved =

@@ -65,7 +65,7 @@ fn count(cursor: &mut Cursor<'_>, kind: Kind) -> Checked<u64> {
         match number.raw.parse::<u64>() {
             Ok(0) => return Err(Fault::new("0 rollouts requested; at least 1 is needed for anything to be reported")),
             Ok(n) if number.integer && n <= MAX_COUNT => return Ok(n),
-            _ => return Err(Scalar::Number(number).not("a whole number of rollouts from 1")),
+            _ => return Err(Scalar::Number(number).not("a whole number of rollouts from 1 to 2^53")),
         }
     }
     Err(Fault::new(format!("must be a whole number from 1, this is {}", kind.noun())))

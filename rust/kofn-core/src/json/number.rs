@@ -72,7 +72,10 @@ impl Number<'_> {
         if value < 0.0 {
             return Err(Fault::new(format!("{} is negative", shown(self.raw, 40))));
         }
-        if value.fract() != 0.0 || value > 9_007_199_254_740_992.0 {
+        // The float of 2^53 + 1 is 2^53: at the bound only the digits themselves tell.
+        let beyond = value > 9_007_199_254_740_992.0
+            || (value == 9_007_199_254_740_992.0 && self.integer && self.raw != "9007199254740992");
+        if value.fract() != 0.0 || beyond {
             return Err(Fault::new(format!("{} is not a whole number up to 2^53", shown(self.raw, 40))));
         }
         #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53, by the test above")]

@@ -139,6 +139,9 @@ impl Recorder {
             Target::Label => {
                 let keep = self.needs.checks;
                 let label = self.text(target, scalar)?;
+                if label.is_empty() {
+                    return Err(Fault::new("a check's label is empty"));
+                }
                 // Without columns for them, labels are only checked to be text.
                 self.check.label = Some(if keep { dictionary.texts.intern(label) } else { 0 });
             }
@@ -243,7 +246,8 @@ fn index(scalar: Scalar<'_>, base: u64) -> Checked<u64> {
     };
     match value {
         Some(value) if value <= MAX_INDEX && value >= base => Ok(value - base),
-        _ => Err(scalar.not(&format!("a rollout's index: that is an integer from {base}"))),
+        Some(_) => Err(scalar.not(&format!("a rollout's index: that is an integer from {base} to 2^63 - 1"))),
+        None => Err(scalar.not(&format!("a rollout's index: that is an integer from {base}"))),
     }
 }
 

@@ -61,7 +61,7 @@ impl Run {
         });
         run.dictionary = dictionary;
         if len == 0 {
-            return Err(Error::NoRollouts { sources: vec!["the arrays".to_owned()] });
+            return Err(Error::NoRollouts { sources: vec!["the arrays".to_owned()], notes: Vec::new() });
         }
         Ok(run)
     }

@@ -127,8 +127,7 @@ impl Run {
     fn must_not_be_empty(&self) -> Result<()> {
         let declares = self.reading.header.as_ref().is_some_and(|header| !header.declared().is_empty());
         if self.is_empty() && !declares {
-            let sources = self.reading.sources.iter().map(|(name, _)| name.clone()).collect();
-            return Err(Error::NoRollouts { sources });
+            return Err(self.reading.nothing());
         }
         Ok(())
     }
