@@ -463,3 +463,15 @@ def test_many_tasks_go_through_in_pieces() -> None:
     assert again == report
     assert len(again.per_task) == size
     assert again.per_task["t9999"].statistics == {}
+
+
+@pytest.mark.parametrize("name", ["tasks", "requested", "successes", "registry", "diagnosis"])
+def test_a_count_of_the_wrong_kind_is_refused(name: str) -> None:
+    document = json.loads(from_snapshot(snapshot()).to_json())
+    nested = name in {"registry", "diagnosis"}
+    document["counts"][name] = 5 if nested else {"a": 1}
+    with pytest.raises(EncodingError, match=f"counts.{name} is not"):
+        Report.from_json(document)
+    document["counts"][name] = {} if nested else 5
+    document["counts"]["of a later version"] = {"a": 1}
+    assert str(Report.from_json(document))

@@ -377,3 +377,17 @@ def test_lines_and_tables_say_the_same(records: list[dict[str, Any]]) -> None:
         assert list(again.checks()) == list(run.checks())
         for mine, theirs in zip(run.rollouts(), again.rollouts(), strict=True):
             assert [v.to_dict() for v in theirs.verifications] == [v.to_dict() for v in mine.verifications]
+
+
+def test_a_stream_that_fails_midway_says_so_on_one_line() -> None:
+    pa = pytest.importorskip("pyarrow")
+
+    def batches() -> Any:
+        yield pa.record_batch({"task": ["a"]})
+        raise ValueError("the line\nwent dead")
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("task", pa.string())]), batches())
+    with pytest.raises(SourceError, match="the line went dead") as caught:
+        kofn.read(reader)
+    assert str(caught.value).isprintable()
+    assert "Traceback" not in str(caught.value)

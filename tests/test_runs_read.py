@@ -408,3 +408,80 @@ def test_from_arrays_refuses_what_a_column_cannot_hold(columns: dict[str, Any]) 
 def test_from_arrays_of_nothing() -> None:
     with pytest.raises(InputError, match="no rollouts"):
         kofn.Run.from_arrays(groups=[], passed=[])
+
+
+def test_standard_input_without_a_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text(PASS, FAIL)))
+    assert len(kofn.read("-")) == 2
+
+
+def test_a_class_is_no_open_file() -> None:
+    with pytest.raises(ArgumentTypeError, match="source"):
+        kofn.read(io.BytesIO)
+
+
+@pytest.mark.parametrize(
+    "name", ["nowhere\n.jsonl", "nowhere\x1b[31m", "nowhere\u2028", "nowhere\ud800", "\0"]
+)
+@pytest.mark.parametrize("content", [None, b"{\n{}\n"])
+def test_a_message_is_one_line_whatever_the_file_is_called(
+    tmp_path: Path, name: str, content: bytes | None
+) -> None:
+    path = os.path.join(tmp_path, name)  # noqa: PTH118
+    if content is not None:
+        try:
+            Path(path).write_bytes(content)
+        except (OSError, ValueError):
+            pytest.skip("no such name here")
+    with pytest.raises((SourceError, InputError)) as caught:
+        kofn.read(path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).isprintable()
+
+
+def test_a_message_about_a_very_long_id_keeps_both_ends() -> None:
+    record = {"task": "x" * 10**6, "rollout": 0, "passed": True}
+    with pytest.raises(DuplicateError) as caught:
+        kofn.read(io.StringIO(text(record, record)))
+    message = str(caught.value)
+    assert len(message) < 4000
+    assert message.startswith('task "xxx')
+    assert "on_duplicate" in message
+    assert caught.value.task == record["task"]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (b'{"task": "a", "pas', {}, "line 1 is cut off"),
+        (b"{\n{\n", {"on_error": "skip"}, "2 bad records skipped"),
+    ],
+)
+def test_a_file_without_rollouts_says_what_it_holds(
+    content: bytes, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match="no rollouts in <file>") as caught:
+        kofn.read(io.BytesIO(content), **options)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"task": "a", "rollout": 2**63}, "an integer from 0 to 2^63 - 1"),
+        ({"task": "a", "usage": {"input_tokens": 2**53 + 1, "output_tokens": 0}}, "up to 2^53"),
+        ({"task": "a", "tool_calls": 2**53 + 1}, "up to 2^53"),
+        ({"task": "a", "checks": [{"label": "", "required": True, "passed": True}]}, "label is empty"),
+    ],
+)
+def test_bounds_are_named(record: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kofn.read(io.StringIO(text(record)))
+    assert said in str(caught.value)
+
+
+def test_bounds_themselves_are_read() -> None:
+    usage = {"input_tokens": 2**53, "output_tokens": 0}
+    record = {"task": "a", "rollout": 2**63 - 1, "usage": usage, "tool_calls": 2**53}
+    rollout = kofn.read(io.StringIO(text(record))).rollouts()[0]
+    assert (rollout.index, rollout.total_tokens, rollout.tool_calls) == (2**63 - 1, 2**53, 2**53)

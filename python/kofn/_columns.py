@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kofn import _values
 from kofn._core import TaskIndex, consecutive_groups
 from kofn.errors import ArgumentError, ArgumentTypeError
 
@@ -16,7 +18,17 @@ if TYPE_CHECKING:
 
 
 def array(name: str, values: Any) -> npt.NDArray[Any]:
-    """Return any array-like as a NumPy array: lists, Arrow and pandas columns, tensors of any device."""
+    """Return any array-like as a NumPy array: lists, Arrow and pandas columns, tensors of any device.
+
+    Masked entries become None: what a mask hides was not recorded.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(values)
+        column = np.asarray(values.data)
+        if hidden.any():
+            column = column.astype(object)
+            column[hidden] = None
+        return column
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "detach") and hasattr(values, "cpu"):
@@ -29,6 +41,8 @@ def array(name: str, values: Any) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise ArgumentError(f"{name}: {error}") from None
+    except TypeError as error:
+        raise ArgumentTypeError(f"{name}: {error}") from None
 
 
 def _refuse(name: str, values: npt.NDArray[Any], bad: npt.NDArray[np.bool_], allowed: str) -> None:
@@ -37,17 +51,32 @@ def _refuse(name: str, values: npt.NDArray[Any], bad: npt.NDArray[np.bool_], all
         raise ArgumentError(f"{name}: entry {at} is {values.reshape(-1)[at]}; {allowed}")
 
 
-def _objects(name: str, values: npt.NDArray[Any], allowed: str) -> npt.NDArray[np.float64]:
-    """Return Python objects as floats, None as NaN; text is never read as a number."""
+def _objects(
+    name: str, values: npt.NDArray[Any], allowed: str, *, exact: bool = False
+) -> npt.NDArray[np.float64]:
+    """Return Python objects as floats, None (and pandas' NA) as NaN; text is never read as a number.
+
+    With `exact` an integer that a float cannot hold is refused rather than rounded.
+    """
     out = np.empty(values.size, np.float64)
     for at, value in enumerate(values.reshape(-1).tolist()):
-        if value is None:
+        if value is None or type(value).__name__ == "NAType":
             out[at] = np.nan
-        elif isinstance(value, (bool, int, float, np.bool_, np.number)):
-            out[at] = value
+        elif isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+            try:
+                out[at] = value
+            except OverflowError:
+                out[at] = np.inf
+            if isinstance(value, int) and (np.isinf(out[at]) or (exact and float(out[at]) != value)):
+                raise ArgumentError(f"{name}: entry {at} is {_values.shown(value)}; {allowed}")
         else:
-            raise ArgumentTypeError(f"{name}: entry {at} is {value!r}; {allowed}")
+            raise ArgumentTypeError(f"{name}: entry {at} is {_values.shown(value)}; {allowed}")
     return out.reshape(values.shape)
+
+
+def truths(values: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return bools as contiguous bytes of 0 and 1: `view` makes others, which NumPy calls true and Rust cannot hold."""
+    return np.not_equal(np.ascontiguousarray(values).view(np.uint8), 0)
 
 
 def floats(name: str, values: Any) -> npt.NDArray[np.float64]:
@@ -57,14 +86,16 @@ def floats(name: str, values: Any) -> npt.NDArray[np.float64]:
         column = _objects(name, column, "it holds numbers, None or NaN where nothing was recorded")
     if column.dtype.kind not in "buif":
         raise ArgumentTypeError(f"{name}: holds {column.dtype}, not numbers")
-    return np.ascontiguousarray(column, np.float64)
+    # A long double beyond float64 becomes an infinity, which is refused by name later.
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(column, np.float64)
 
 
 def verdicts(name: str, values: Any) -> npt.NDArray[np.int8]:
     """Return pass or fail as 1 and 0, -1 where no verdict was recorded (None or NaN)."""
     column = array(name, values)
     if column.dtype == np.bool_:
-        return np.ascontiguousarray(column).view(np.int8)
+        return truths(column).view(np.int8)
     allowed = "it holds True or False (1 or 0), None or NaN where there is no verdict"
     if column.dtype == object:
         column = _objects(name, column, allowed)
@@ -80,9 +111,11 @@ def totals(name: str, values: Any) -> npt.NDArray[np.int64]:
     column = array(name, values)
     allowed = "it holds whole numbers from 0, None or NaN where none was reported"
     if column.dtype == object:
-        column = _objects(name, column, allowed)
+        column = _objects(name, column, allowed, exact=True)
     if column.dtype.kind not in "uif":
         raise ArgumentTypeError(f"{name}: holds {column.dtype}; {allowed}")
+    if column.dtype.kind == "f":
+        column = floats(name, column)  # half precision cannot hold the bound it is compared with
     missing = np.isnan(column) if column.dtype.kind == "f" else np.zeros(column.shape, np.bool_)
     bad = ~missing & ((column < 0) | (column > 2**53))
     if column.dtype.kind == "f":
@@ -96,8 +129,10 @@ def bools(name: str, values: Any) -> npt.NDArray[np.bool_]:
     column = array(name, values)
     if column.dtype != np.bool_:
         column = verdicts(name, column)
-        _refuse(name, column, (column < 0).reshape(-1), "it holds True or False")
-    return np.ascontiguousarray(column, np.bool_)
+        if (column < 0).any():
+            at = int(np.flatnonzero(column.reshape(-1) < 0)[0])
+            raise ArgumentError(f"{name}: entry {at} is None or NaN; it holds True or False")
+    return truths(np.asarray(column, np.bool_))
 
 
 READERS: dict[str, Callable[[str, Any], npt.NDArray[Any]]] = {
@@ -138,7 +173,7 @@ def grouped(
     if groups is not None:
         index = groups if isinstance(groups, TaskIndex) else TaskIndex(_flat_groups(groups, lead))
     elif group_size is not None:
-        index = consecutive_groups(lead.size, group_size)
+        index = consecutive_groups(lead.size, _length(group_size, lead.size))
     else:
         raise ArgumentError(
             "groups: say which task each rollout belongs to, or give group_size or 2-D columns"
@@ -146,6 +181,19 @@ def grouped(
     if len(index) != lead.size:
         raise ArgumentError(f"groups: has {len(index)} entries, there are {lead.size} rollouts")
     return index, flat
+
+
+def _length(group_size: Any, rollouts: int) -> int:
+    """Return the size of groups; whether it divides the rollouts is the core's to say."""
+    try:
+        length = operator.index(group_size)
+    except TypeError:
+        length = None
+    if length is None or isinstance(group_size, bool):
+        raise ArgumentTypeError(f"group_size: {_values.shown(group_size)} is not a whole number")
+    if length < 1 or length > max(rollouts, 1 << 53):
+        raise ArgumentError(f"group_size: {rollouts} rollouts cannot be cut into groups of {length}")
+    return length
 
 
 def _flat_groups(groups: Any, lead: npt.NDArray[Any]) -> Any:

@@ -5,14 +5,17 @@ The module is private because its public name, `kofn.metrics`, is the function.
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, Literal
 
-from kofn import _columns, _core
-from kofn.errors import ArgumentError
+from kofn import _columns, _core, _values
+from kofn.errors import ArgumentError, ArgumentTypeError
 from kofn.policies import parts, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from kofn.policies import Policy
 
 __all__ = ["metrics"]
 
@@ -21,32 +24,95 @@ def k_list(k: int | Sequence[int] | None) -> list[int]:
     """Return one k or several as a list."""
     if k is None:
         return []
-    values = [k] if isinstance(k, int) else list(k)
+    # NumPy's scalars and 0-D arrays are one number too.
+    try:
+        values = [k] if _whole(k) is not None or isinstance(k, int) else list(k)
+    except TypeError:
+        raise ArgumentTypeError(f"k: {_values.shown(k)} is not a whole number, nor a list of them") from None
+    found = []
     for value in values:
-        if isinstance(value, bool) or not hasattr(value, "__index__") or not 1 <= value.__index__() <= 2**53:
-            raise ArgumentError(f"k: {value!r} is not a whole number from 1 to 2^53")
-    return [value.__index__() for value in values]
+        number = _whole(value)
+        if number is None:
+            raise ArgumentError(f"k: {_values.shown(value)} is not a whole number from 1 to 2^53")
+        found.append(number)
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    """Return a whole number from 1 to 2^53, None for anything else."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return None
+    return None if isinstance(value, bool) or not 1 <= number <= 2**53 else int(number)
 
 
 def requested_parts(requested: int | Mapping[Any, int] | None) -> int | list[tuple[str, int]] | None:
     """Return requested counts as the core takes them."""
     if requested is None:
         return None
-    pairs = list(requested.items()) if hasattr(requested, "items") else [(None, requested)]
-    for task, count in pairs:
-        if isinstance(count, bool) or not hasattr(count, "__index__") or not 1 <= count.__index__() <= 2**53:
-            where = "" if task is None else f" of task {task!r}"
-            raise ArgumentError(f"requested: {count!r}{where} is not a whole number from 1")
-    if not hasattr(requested, "items"):
-        return int(pairs[0][1])
-    return [(str(task), int(count)) for task, count in pairs]
+    if not hasattr(requested, "items") or isinstance(requested, int):
+        return _requested(requested, "")
+    from kofn.rollouts import task_id  # noqa: PLC0415  # a number needs none of it
+
+    found: dict[str, int] = {}
+    for task, count in requested.items():
+        try:
+            name = str(task_id(task))
+        except (ArgumentError, ArgumentTypeError) as error:
+            raise type(error)(f"requested: {error}") from None
+        if name in found:
+            raise ArgumentError(f"requested: task {name!r} stands twice, as text and as an integer")
+        found[name] = _requested(count, f" of task {_values.shown(task)}")
+    return list(found.items())
+
+
+def _requested(count: Any, where: str) -> int:
+    number = _whole(count)
+    if number is None:
+        raise ArgumentError(f"requested: {_values.shown(count)}{where} is not a whole number from 1")
+    return number
 
 
 def label_list(statistics: str | Sequence[str] | None) -> list[str] | None:
     """Return one label or several as a list."""
     if statistics is None:
         return None
-    return [statistics] if isinstance(statistics, str) else list(statistics)
+    try:
+        labels = [statistics] if isinstance(statistics, str) else list(statistics)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"statistics: {_values.shown(statistics)} is neither a label nor a list of labels"
+        ) from None
+    return [_values.key(label, "statistics") for label in labels]
+
+
+def new_tally(
+    statistics: str | Sequence[str] | None,
+    *,
+    k: int | Sequence[int] | None,
+    by: str | None,
+    policy: Policy,
+    chosen: bool,
+    requested: int | Mapping[Any, int] | None,
+    denominator: str,
+    on_short: str,
+    part: str | None = None,
+    also: Sequence[str] = (),
+) -> _core.Tally:
+    """Return an empty tally for these arguments, each checked for what the core takes."""
+    return _core.Tally(
+        label_list(statistics),
+        k_list(k),
+        None if by is None else _values.key(by, "by"),
+        parts(policy),
+        chosen,
+        requested_parts(requested),
+        _values.key(denominator, "denominator"),
+        _values.key(on_short, "on_short"),
+        None if part is None else _values.key(part, "part"),
+        label_list(also) or [],
+    )
 
 
 def metrics(
@@ -117,14 +183,16 @@ def metrics(
     ... )
     {'val/pass_at_1': 0.75, 'val/pass_at_2': 1.0, 'val/pass_hat_1': 0.75, 'val/pass_hat_2': 0.5}
     """
-    if style not in {"ascii", "symbols"}:
-        raise ArgumentError(f'style: {style!r} is not "ascii" or "symbols"')
+    if not isinstance(style, str) or style not in {"ascii", "symbols"}:
+        raise ArgumentError(f'style: {_values.shown(style)} is not "ascii" or "symbols"')
     index, columns = _columns.grouped(
         groups,
         group_size,
         {"passed": passed, "scores": scores, "durations": durations, "tokens": tokens, "valid": valid},
     )
     policy, chosen = resolve(None, threshold)
+    if denominator is None:
+        denominator = "recorded" if requested is None else "requested"
     if len(index) == 0:
         return {}
     figures, views = _core.figures(
@@ -132,12 +200,12 @@ def metrics(
         columns,
         label_list(statistics),
         k_list(k),
-        None if by is None else _core.TaskIndex(_columns.array("by", by).reshape(-1)),
+        None if by is None else _core.task_index("by", _columns.array("by", by).reshape(-1)),
         parts(policy),
         chosen,
         requested_parts(requested),
-        denominator or ("recorded" if requested is None else "requested"),
-        on_short,
+        _values.key(denominator, "denominator"),
+        _values.key(on_short, "on_short"),
     )
     at = 1 if style == "ascii" else 0
     out = {f"{prefix}{figure[at]}": figure[2] for figure in figures}

@@ -11,6 +11,8 @@ from typing import Any
 
 from kofn.errors import ArgumentError, ArgumentTypeError
 
+# Python, like most readers of JSON, takes no integer of more than 4300 digits.
+_MOST_BITS = 13_287
 Scalar = bool | int | float | str | None
 """Any JSON scalar; what details hold."""
 
@@ -30,6 +32,17 @@ def shown(value: object) -> str:
         text = f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def line(text: str) -> str:
+    """Return text that stands in a message on one line: what breaks a line or moves a cursor, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c.encode("unicode_escape").decode() if _unshown(c) else c for c in text)
+
+
+def _unshown(c: str) -> bool:
+    return c < " " or "\x7f" <= c <= "\x9f" or c in "\u2028\u2029" or "\ud800" <= c <= "\udfff"
 
 
 def plain(value: object) -> object:
@@ -140,8 +153,8 @@ def mean(values: Sequence[float]) -> float:
     return float(sum(map(Fraction, values)) / len(values))
 
 
-def count(value: object, what: str, *, least: int = 0) -> int | None:
-    """Return a whole number of at least `least`, or None."""
+def count(value: object, what: str, *, least: int = 0, most: int = 2**53) -> int | None:
+    """Return a whole number from `least` to `most`, or None; the default is the most that files take."""
     value = plain(value)
     if value is None:
         return None
@@ -149,8 +162,8 @@ def count(value: object, what: str, *, least: int = 0) -> int | None:
         raise ArgumentTypeError(
             f"{what}: {shown(value)}, {type(value).__name__}; it must be a whole number or None"
         )
-    if not least <= value < 2**63:
-        raise outside(what, f"{shown(value)}; it must be a whole number from {least} to 2^63 - 1")
+    if not least <= value <= most:
+        raise outside(what, f"{shown(value)}; it must be a whole number from {least} to {most}")
     return int(value)
 
 
@@ -162,6 +175,8 @@ def scalar(value: object, what: str) -> Scalar:
     if isinstance(value, str):
         return prose(value, what)
     if isinstance(value, int):
+        if value.bit_length() > _MOST_BITS:
+            raise outside(what, "it has more than 4000 digits; give it as text")
         return int(value)
     if isinstance(value, float):
         return number(value, what)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from kofn import _columns
+from kofn import _columns, _values
 from kofn._core import Tally
-from kofn._metrics import k_list, label_list, requested_parts
-from kofn.errors import ArgumentError, ArgumentTypeError
-from kofn.policies import mask, parts, resolve
+from kofn._metrics import new_tally
+from kofn.errors import ArgumentError, ArgumentTypeError, EncodingError
+from kofn.policies import mask, resolve
 from kofn.reports import Report
 from kofn.runs import Run
 
@@ -69,16 +69,16 @@ class Accumulator:
         part: str | None = None,
     ) -> None:
         self._policy, chosen = resolve(policy, threshold)
-        self._tally = Tally(
-            label_list(statistics),
-            k_list(k),
-            None,
-            parts(self._policy),
-            chosen,
-            requested_parts(requested),
-            denominator,
-            on_short,
-            part,
+        self._tally = new_tally(
+            statistics,
+            k=k,
+            by=None,
+            policy=self._policy,
+            chosen=chosen,
+            requested=requested,
+            denominator=denominator,
+            on_short=on_short,
+            part=part,
         )
 
     def update(
@@ -162,7 +162,11 @@ class Accumulator:
         ------
         EncodingError
             If the bytes are cut off, damaged, or something else.
+        ArgumentTypeError
+            If it is not bytes.
         """
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise ArgumentTypeError(f"from_bytes takes bytes, not {_values.shown(data)}")
         self = cls.__new__(cls)
         self._tally = Tally.decode(bytes(data))
         self._policy = _restored(self._tally.policy)
@@ -203,7 +207,12 @@ def _restored(stored: tuple[str, float | None, str | None]) -> Policy:
 
     id_, threshold, parameters = stored
     if parameters is not None:
-        return _Stored(id_, json.loads(parameters))
+        try:
+            return _Stored(id_, json.loads(parameters))
+        except (ValueError, RecursionError):
+            raise EncodingError(
+                f"the parameters of policy {id_} are no JSON; the bytes are damaged"
+            ) from None
     return resolve(id_, threshold)[0]
 
 
@@ -221,16 +230,15 @@ def report_run(
 ) -> Report:
     """Report on a run; see `Run.report`."""
     decided, chosen = resolve(policy, threshold)
-    tally = Tally(
-        label_list(statistics),
-        k_list(k),
-        by,
-        parts(decided),
-        chosen,
-        requested_parts(requested if requested is not None else run.given),
-        denominator,
-        on_short,
-        None,
+    tally = new_tally(
+        statistics,
+        k=k,
+        by=by,
+        policy=decided,
+        chosen=chosen,
+        requested=requested if requested is not None else run.given,
+        denominator=denominator,
+        on_short=on_short,
     )
     tally.add_run(run._core, mask(decided, run))  # noqa: SLF001 - the run's core is for this
     return Report._from_snapshot(tally.report())  # noqa: SLF001 - the report's constructor for the core

@@ -120,8 +120,10 @@ def grade_batch(
     >>> batch.passed, batch.n_failed_required, batch.failed_required(0)
     (array([False,  True]), array([1, 0], dtype=uint32), array([0]))
     """
-    if on_ungradable not in {"raise", "indeterminate"}:
-        raise _values.outside("on_ungradable", f'{on_ungradable!r}; it is "raise" or "indeterminate"')
+    if not isinstance(on_ungradable, str) or on_ungradable not in {"raise", "indeterminate"}:
+        raise _values.outside(
+            "on_ungradable", f'{_values.shown(on_ungradable)}; it is "raise" or "indeterminate"'
+        )
     keep = on_ungradable == "indeterminate"
     flags, needs = _flags(passed, "passed"), _flags(required, "required")
     if offsets is None:
@@ -203,6 +205,8 @@ def _at(flat: int, array: NDArray[Any]) -> str:
 def _offsets(values: ArrayLike) -> NDArray[Any]:
     import numpy as np  # noqa: PLC0415
 
+    if isinstance(values, np.ma.MaskedArray):
+        raise ArgumentTypeError("offsets is a masked array; each rollout has a first and a last check")
     array = np.asarray(values)
     if array.ndim != 1:
         raise _values.outside(

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from kofn import _values
 from kofn.errors import ArgumentError, ArgumentTypeError
 
 if TYPE_CHECKING:
@@ -94,11 +95,19 @@ class ScoreThreshold:
     def __post_init__(self) -> None:
         """Refuse what is no finite number."""
         value = self.threshold
-        if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-            raise ArgumentTypeError(f"threshold: {value!r} is not a number")
-        if not math.isfinite(value):
-            raise ArgumentError(f"threshold: {value!r} is not a finite number")
-        object.__setattr__(self, "threshold", float(value))
+        if (
+            isinstance(value, (bool, str))
+            or not hasattr(value, "__float__")
+            or getattr(value, "ndim", 0) != 0
+        ):
+            raise ArgumentTypeError(f"threshold: {_values.shown(value)} is not a number")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise ArgumentError(f"threshold: {_values.shown(value)} is not a finite number")
+        object.__setattr__(self, "threshold", number)
 
     @property
     def id(self) -> str:
@@ -146,25 +155,31 @@ def parts(policy: Policy) -> tuple[str, float | None, str | None]:
         return policy.id, None, None
     if isinstance(policy, ScoreThreshold):
         return policy.id, policy.threshold, None
+    name = _values.name(policy.id, "the id of a policy")
+    if name in {"verifier_verdict.v1", "score_threshold.v1"}:
+        raise ArgumentError(f"policy: {name} is kofn's own id; give yours another")
     try:
-        parameters = json.dumps(dict(policy.parameters), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(f"policy {policy.id}: its parameters are no JSON object: {error}") from None
-    if policy.id in {"verifier_verdict.v1", "score_threshold.v1"}:
-        raise ArgumentError(f"policy: {policy.id} is kofn's own id; give yours another")
-    return str(policy.id), None, parameters
+        named = dict(policy.parameters)
+        parameters = json.dumps(named, allow_nan=False)
+        json.dumps(named, ensure_ascii=False).encode()  # lone surrogates: no report could be read back
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ArgumentTypeError(f"policy {name}: its parameters are no JSON object: {error}") from None
+    if "id" in named:
+        # Reports keep the parameters beside the id.
+        raise ArgumentError(f'policy {name}: a parameter cannot be called "id"')
+    return name, None, parameters
 
 
 def mask(policy: Policy, run: Run) -> npt.NDArray[np.bool_] | None:
     """Return a user's successes, checked; None for a built-in policy, which the core applies itself."""
-    import numpy as np  # noqa: PLC0415 - only users' policies need it here
-
     if isinstance(policy, (VerifierVerdict, ScoreThreshold)):
         return None
-    outcomes = np.asarray(policy.outcomes(run))
-    if outcomes.dtype != np.bool_ or outcomes.shape != (len(run),):
+    from kofn import _columns  # noqa: PLC0415 - only users' policies need it here
+
+    outcomes = _columns.array(f"policy {policy.id}: outcomes(run)", policy.outcomes(run))
+    if outcomes.dtype != bool or outcomes.shape != (len(run),):
         raise ArgumentTypeError(
             f"policy {policy.id}: outcomes(run) gave {outcomes.dtype} of shape {outcomes.shape}, "
             f"not bool of shape ({len(run)},)"
         )
-    return np.ascontiguousarray(outcomes)
+    return _columns.truths(outcomes)

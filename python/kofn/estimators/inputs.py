@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kofn import _columns
-from kofn._values import outside, shown
+from kofn._values import outside, plain, shown
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ _MOST = 2**53
 def _refuse(argument: str, array: NDArray[Any], wrong: NDArray[np.bool_], problem: str) -> None:
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise outside(argument, f"{shown(array.reshape(-1)[at].item())} at position {at} {problem}")
+        raise outside(argument, f"{shown(plain(array.reshape(-1)[at]))} at position {at} {problem}")
 
 
 def counts(argument: str, values: ArrayLike) -> NDArray[np.int64]:
@@ -41,7 +41,7 @@ def counts(argument: str, values: ArrayLike) -> NDArray[np.int64]:
         # Beyond int64 they would wrap; everything else the core refuses itself.
         _refuse(argument, array, array.reshape(-1) > _MOST, "is more than 2^53")
     elif array.dtype.kind != "i":
-        example = f" ({shown(array.reshape(-1)[0].item())} at position 0)" if array.size else ""
+        example = f" ({shown(plain(array.reshape(-1)[0]))} at position 0)" if array.size else ""
         raise outside(argument, f"whole numbers are needed, not {array.dtype}{example}")
     return np.ascontiguousarray(array, dtype=np.int64).reshape(array.shape)
 

@@ -35,6 +35,12 @@ _HEAD = (
     "untagged",
 )
 _BODY = ("counts", "statistics", "omitted", "tasks")
+_NESTED = {"registry", "diagnosis"}
+_COUNTED = {
+    *("tasks", "requested", "recorded", "missing", "succeeded", "errored", "cancelled", "unfinished"),
+    *("scored", "indeterminate", "scorable", "successes"),
+    *_NESTED,
+}
 _TASK = {"task", "diagnosis", "scores", "statistics", *COUNTS}
 # Escapes as a JSON reader meets them: a pair, a half, any other.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -117,6 +123,8 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
 def _counts(counts: dict[str, Any], at: str) -> dict[str, Any]:
     known: dict[str, Any] = {}
     for name, value in counts.items():
+        if value is not None and name in _COUNTED and isinstance(value, dict) != (name in _NESTED):
+            refuse(f"{at}.{name} is not {'an object' if name in _NESTED else 'a whole number from 0'}")
         if isinstance(value, dict):
             known[name] = _counts(value, f"{at}.{name}")
         elif value is not None:

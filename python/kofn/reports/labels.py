@@ -14,7 +14,7 @@ def canonical(label: str) -> str:
     """
     try:
         return _core.canonical_label(label)
-    except KofnError:
+    except (KofnError, UnicodeEncodeError):  # a lone surrogate is in no label
         return label
 
 
@@ -26,5 +26,5 @@ def ascii_label(label: str) -> str:
     """
     try:
         return _core.ascii_label(label)
-    except KofnError:
+    except (KofnError, UnicodeEncodeError):  # a lone surrogate is in no label
         return label

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from kofn import _values
 from kofn.errors import ArgumentError, OmittedError
 from kofn.reports.figure import Figure
 from kofn.reports.labels import ascii_label, canonical
@@ -131,11 +132,12 @@ class Report(Mapping[str, Figure]):
     def _absent(self, label: str) -> OmittedError:
         label = canonical(label) if isinstance(label, str) else label
         reason = self.body.omitted.get(label)
+        named = _values.line(label) if isinstance(label, str) else label
         if reason is None:
             there = ", ".join(self.body.figures) or "no figure"
-            error = OmittedError(f"{label}: not asked for in this report, which has {there}")
+            error = OmittedError(f"{named}: not asked for in this report, which has {there}")
         else:
-            error = OmittedError(f"{label}: {reason}")
+            error = OmittedError(f"{named}: {reason}")
         error.label, error.reason = label, reason
         return error
 

@@ -33,7 +33,9 @@ class MissingRollouts(Iterable[tuple[str, int | None]]):
 
     def __repr__(self) -> str:
         shown = ", ".join(map(repr, islice(self, SHOWN)))
-        return f"<{len(self)} missing: {shown}{', …' if len(self) > SHOWN else ''}>"
+        # Python's len() ends at 2^63; declared counts need not.
+        total = sum(self.counts.values())
+        return f"<{total} missing: {shown}{', …' if total > SHOWN else ''}>"
 
     @property
     def counts(self) -> dict[str, int]:

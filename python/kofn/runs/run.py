@@ -84,8 +84,7 @@ def read(
     <Run: 2 rollouts of 1 task from <file>>
     """
     formats.resolve(format)
-    skip = _word("on_error", on_error, ("raise", "skip")) == "skip"
-    keep = _word("on_ungradable", on_ungradable, ("raise", "indeterminate")) == "indeterminate"
+    skip, keep = decisions(on_error, on_duplicate, on_ungradable)
     given = requested_parts(requested)
     return _read(resolve_sources(source), given, skip, keep, on_duplicate)
 
@@ -132,8 +131,7 @@ def read_runs(
     """
     _word("by", by, ("file",))
     formats.resolve(format)
-    skip = _word("on_error", on_error, ("raise", "skip")) == "skip"
-    keep = _word("on_ungradable", on_ungradable, ("raise", "indeterminate")) == "indeterminate"
+    skip, keep = decisions(on_error, on_duplicate, on_ungradable)
     given = requested_parts(requested)
     return {one.name: _read([one], given, skip, keep, on_duplicate) for one in resolve_sources(source)}
 
@@ -154,6 +152,13 @@ def _read(
             on_duplicate=on_duplicate,
         )
     return Run._of(core)  # noqa: SLF001  # the constructor for what the core read
+
+
+def decisions(on_error: str, on_duplicate: str, on_ungradable: str) -> tuple[bool, bool]:
+    """Check the options of a read before anything is opened; return whether to skip errors and keep the ungradable."""
+    _word("on_duplicate", on_duplicate, ("raise", "identical", "first", "last"))
+    skip = _word("on_error", on_error, ("raise", "skip")) == "skip"
+    return skip, _word("on_ungradable", on_ungradable, ("raise", "indeterminate")) == "indeterminate"
 
 
 def _word(argument: str, value: object, words: tuple[str, ...]) -> str:
@@ -217,8 +222,7 @@ class Run:
         """
         from kofn.runs.records import lines  # noqa: PLC0415
 
-        skip = _word("on_error", on_error, ("raise", "skip")) == "skip"
-        keep = _word("on_ungradable", on_ungradable, ("raise", "indeterminate")) == "indeterminate"
+        skip, keep = decisions(on_error, on_duplicate, on_ungradable)
         source = Source("records", "records", lines(records))
         return _read([source], requested_parts(requested), skip, keep, on_duplicate)
 
@@ -417,7 +421,10 @@ class Run:
             self._core.select(
                 tasks=_names("tasks", tasks),
                 verifiers=_names("verifiers", verifiers),
-                tags=[(name, _names("tags", values) or []) for name, values in (tags or {}).items()],
+                tags=[
+                    (_values.key(name, "tags"), _names("tags", values) or [])
+                    for name, values in (tags or {}).items()
+                ],
             )
         )
 
@@ -470,10 +477,11 @@ class Run:
         keep = np.ones(len(self), np.bool_)
         codes, _, statuses = self._core.keys()
         if task is not None:
-            code = self._core.task_code(str(task))
+            task = _values.key(str(task), "task")
+            code = self._core.task_code(task)
             if code is None:
                 # A declared task without a record has no rollouts; one that is unknown is a slip.
-                self._core.select(tasks=[str(task)], verifiers=None, tags=[])
+                self._core.select(tasks=[task], verifiers=None, tags=[])
                 keep[:] = False
             else:
                 keep &= codes == code
@@ -533,7 +541,7 @@ def _names(argument: str, names: object) -> list[str] | None:
     if names is None:
         return None
     if isinstance(names, (str, int)):
-        return [str(names)]
+        return [_values.key(str(names), argument)]
     if not isinstance(names, Iterable) or isinstance(names, (bytes, Mapping)):
         raise ArgumentTypeError(f"{argument}: {_values.shown(names)}; it must be a name or a list of names")
     found = []
@@ -541,5 +549,5 @@ def _names(argument: str, names: object) -> list[str] | None:
         plain = _values.plain(name)
         if isinstance(plain, bool) or not isinstance(plain, (str, int)):
             raise ArgumentTypeError(f"{argument}: {_values.shown(name)}; it must be text")
-        found.append(str(plain))
+        found.append(_values.key(str(plain), argument))
     return found

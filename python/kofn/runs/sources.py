@@ -80,7 +80,7 @@ def _one(part: object, position: int) -> list[Source]:
         name = type(part).__name__
         return [Source("table", f"{name} {position + 1}" if position else name, part)]
     read = getattr(part, "read", None)
-    if callable(read):
+    if callable(read) and not isinstance(part, type):
         return [_open_file(part, read)]
     if hasattr(part, "collect"):
         raise ArgumentTypeError(f"source: {type(part).__name__} is lazy; call .collect() first")
@@ -91,7 +91,10 @@ def _one(part: object, position: int) -> list[Source]:
 
 def name_of(path: str) -> str:
     """Return a path as messages and reports show it: bytes that are no text, as escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    try:
+        return os.fsencode(path).decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _path(path: str) -> list[Source]:
@@ -127,7 +130,7 @@ def _directory(path: str) -> list[Source]:
     ]
     found = [source for file in files if os.path.isfile(file) for source in _path(file)]  # noqa: PTH113
     if not found:
-        _refuse(path, f"the directory holds no file that ends in {', '.join(DIRECTORY_SUFFIXES)}")
+        refuse(path, f"the directory holds no file that ends in {', '.join(DIRECTORY_SUFFIXES)}")
     return found
 
 
@@ -135,18 +138,19 @@ def _glob(path: str) -> list[Source]:
     import glob  # noqa: PLC0415  # most runs are named by their paths
 
     if not glob.has_magic(path):
-        _refuse(path, "there is no such file or directory")
+        refuse(path, "there is no such file or directory")
     files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))  # noqa: PTH113, PTH207
     if not files:
-        _refuse(path, "no file matches this pattern")
+        refuse(path, "no file matches this pattern")
     return [source for file in files for source in _path(file)]
 
 
 def _standard_input() -> bytes:
     stream = sys.stdin
     if stream is None:
-        _refuse(STANDARD_INPUT, "standard input is closed")
-    return _read(stream.buffer.read, STANDARD_INPUT)
+        refuse(STANDARD_INPUT, "standard input is closed")
+    # Notebooks and tests put a text stream without a buffer in its place.
+    return _read(getattr(stream, "buffer", stream).read, STANDARD_INPUT)
 
 
 def _open_file(file: object, read: Callable[[], Any]) -> Source:
@@ -161,7 +165,7 @@ def _read(read: Callable[[], Any], name: str) -> bytes:
         if isinstance(contents, str):
             return contents.encode()
     except UnicodeError as error:
-        raise _blamed(InputError(f"{name}: it is not UTF-8 text: {error}"), name) from None
+        raise _blamed(InputError(f"{_values.line(name)}: it is not UTF-8 text: {error}"), name) from None
     except (OSError, ValueError) as error:
         _unreadable(name, error)
     if isinstance(contents, (bytes, bytearray, memoryview)):
@@ -180,7 +184,7 @@ def _contents(name: str, contents: bytes) -> Source:
 
 def _refuse_arrow_file(name: str, start: bytes) -> None:
     if start.startswith(ARROW_FILE):
-        _refuse(name, "this is an Arrow file; open it with pyarrow.ipc.open_file and give its read_all()")
+        refuse(name, "this is an Arrow file; open it with pyarrow.ipc.open_file and give its read_all()")
 
 
 def _parquet(name: str, file: Any) -> Source:
@@ -209,7 +213,7 @@ def _parquet_by_polars(name: str, file: Any) -> Source:
     try:
         import polars as pl  # noqa: PLC0415  # an extra
     except ImportError:
-        _refuse(
+        refuse(
             name, "a Parquet file is read through pyarrow or polars; install one: pip install 'kofn[formats]'"
         )
     try:
@@ -248,15 +252,16 @@ def _refuse_copies(sources: Iterable[Source]) -> None:
         seen[key] = source.name
 
 
-def _refuse(name: str, problem: str) -> NoReturn:
+def refuse(name: str, problem: str) -> NoReturn:
+    """Raise the error of a source that cannot be read."""
     shown = name_of(name)
-    raise _blamed(SourceError(f"{shown}: {problem}"), shown)
+    raise _blamed(SourceError(f"{_values.line(shown)}: {problem}"), shown)
 
 
 def _unreadable(name: str, error: Exception) -> NoReturn:
     reason = getattr(error, "strerror", None) or str(error)
     shown = name_of(name)
-    raise _blamed(SourceError(f"{shown}: {' '.join(str(reason).split())}"), shown) from error
+    raise _blamed(SourceError(f"{_values.line(shown)}: {' '.join(str(reason).split())}"), shown) from error
 
 
 def _blamed(error: E, name: str) -> E:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from kofn import _core, formats
-from kofn._metrics import k_list, label_list, requested_parts
+from kofn import formats
+from kofn._metrics import new_tally
 from kofn.errors import ArgumentError
-from kofn.policies import Policy, ScoreThreshold, VerifierVerdict, parts, resolve
-from kofn.runs.run import OnDuplicate, OnError, OnUngradable, _word
-from kofn.runs.sources import STANDARD_INPUT, Source, named
+from kofn.policies import Policy, ScoreThreshold, VerifierVerdict, resolve
+from kofn.runs.run import OnDuplicate, OnError, OnUngradable, decisions
+from kofn.runs.sources import STANDARD_INPUT, Source, named, refuse
 from kofn.runs.sources import resolve as resolve_sources
 
 if TYPE_CHECKING:
@@ -58,22 +59,20 @@ on_ungradable, by
     from kofn.reports import Report  # noqa: PLC0415  # a bad path should not wait for it
 
     formats.resolve(input_format)
-    skip = _word("on_error", on_error, ("raise", "skip")) == "skip"
-    keep = _word("on_ungradable", on_ungradable, ("raise", "indeterminate")) == "indeterminate"
+    skip, keep = decisions(on_error, on_duplicate, on_ungradable)
     decided, chosen = resolve(policy, threshold)
     if not isinstance(decided, (VerifierVerdict, ScoreThreshold)):
         raise ArgumentError(f"policy {decided.id}: decides on a run; use kofn.read(...).report(policy=...)")
-    tally = _core.Tally(
-        label_list(statistics),
-        k_list(k),
-        by,
-        parts(decided),
-        chosen,
-        requested_parts(requested),
-        denominator,
-        on_short,
-        None,
-        list(also),
+    tally = new_tally(
+        statistics,
+        k=k,
+        by=by,
+        policy=decided,
+        chosen=chosen,
+        requested=requested,
+        denominator=denominator,
+        on_short=on_short,
+        also=also,
     )
     sources = _sources(list(paths))
     with named(sources):
@@ -93,4 +92,7 @@ def _sources(paths: list[str]) -> list[Source]:
     found = resolve_sources(rest) if rest or not stdin else []
     if paths.count("-") > 1:
         raise ArgumentError("source: - is given twice; standard input can be read once")
+    if stdin and sys.stdin is None:
+        # Whatever was opened first has its number now, and would be read in its place.
+        refuse(STANDARD_INPUT, "standard input is closed")
     return sorted([*found, *stdin], key=lambda source: source.name)

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use kofn_core::names::{IdKind, Names};
 use kofn_core::{Error, Result, tasks};
 use numpy::{PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
 
@@ -136,6 +137,12 @@ pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) ->
     detached(py, grouped)
 }
 
+/// A `TaskIndex` of what the caller calls `name`.
+#[pyfunction]
+pub fn task_index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
+    index(py, name, values)
+}
+
 /// Intern the ids in `values`, which the caller calls `name`.
 pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
     if let Ok(known) = values.cast::<TaskIndex>() {
@@ -146,8 +153,8 @@ pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<
     if let Ok(list) = values.cast::<PyList>() {
         return from_list(py, name, list);
     }
-    // Series of pandas, polars and pyarrow, tensors, tuples: all become arrays by NumPy's own protocol.
-    let array = py.import("numpy")?.call_method1("asarray", (values,))?;
+    // Series of pandas, polars and pyarrow, tensors, tuples: all become arrays as every other column does.
+    let array = py.import("kofn._columns")?.call_method1("array", (name, values))?;
     let untyped = array.cast::<PyUntypedArray>()?;
     if untyped.ndim() != 1 {
         let error = Error::argument(name, format!("has {} dimensions, ids are one a rollout", untyped.ndim()));
@@ -209,9 +216,18 @@ fn from_list(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<T
         } else {
             let bool = item.is_instance_of::<PyBool>() || item.get_type().name()? == "bool";
             if bool || !item.hasattr("__index__")? {
-                return refuse(format!("entry {i} is {}; ids are integers or text", item.repr()?));
+                let shown: String = py.import("kofn._values")?.call_method1("shown", (item,))?.extract()?;
+                return refuse(format!("entry {i} is {shown}; ids are integers or text"));
             }
-            whole = item.call_method0("__index__")?.str()?;
+            // Enumerations and other kinds of `int` may show themselves otherwise than by their digits.
+            whole = match item.call_method0("__index__")?.str() {
+                Ok(digits) => digits,
+                // Python writes no integer of more than 4300 digits.
+                Err(error) if error.is_instance_of::<PyValueError>(py) => {
+                    return refuse(format!("entry {i} has too many digits for an id"));
+                }
+                Err(error) => return Err(error),
+            };
             (&whole, IdKind::Integer)
         };
         if *kind.get_or_insert(found) != found {
