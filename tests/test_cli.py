@@ -563,3 +563,86 @@ def test_the_parser_knows_every_command() -> None:
     for words in (["report", "x"], ["grade", "x"], ["rollouts", "x"], ["checks", "x"]):
         command = parser.build().parse_args(words).command
         assert callable(__import__(f"kofn.cli.{command}", fromlist=["run"]).run)
+
+
+# -- places and streams that bite
+
+
+@pytest.mark.parametrize("command", ["report", "rollouts", "checks"])
+@pytest.mark.parametrize("way", ["itself", "its directory", "a pattern", "a link"])
+def test_an_output_never_replaces_what_is_read(
+    command: str, way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"task": "a", "passed": true}\n')
+    link = tmp_path / "link"
+    link.symlink_to(run)
+    read = {"its directory": str(tmp_path), "a pattern": str(tmp_path / "*.jsonl")}.get(way, str(run))
+    assert main([command, read, "--output", str(link if way == "a link" else run)]) == 2
+    assert "would be replaced" in capsys.readouterr().err
+    assert run.read_text() == '{"task": "a", "passed": true}\n'
+
+
+def test_an_output_may_replace_what_stands_beside_the_runs(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text('{"task": "a", "passed": true}\n')
+    old = tmp_path / "report.txt"
+    old.write_text("old")
+    assert main(["report", str(tmp_path), "--output", str(old)]) == 0
+    assert "pass@1" in old.read_text()
+
+
+def test_a_grade_never_replaces_its_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "checks.json"
+    path.write_text(json.dumps(CHECKS))
+    assert main(["grade", str(path), "--output", str(path)]) == 2
+    assert "would be replaced" in capsys.readouterr().err
+    assert json.loads(path.read_text()) == CHECKS
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--statistic", "\udc80"], ["--by", "\udc80"], ["--fail-under", "\udc80=1"], ["--policy", "\udc80"]],
+)
+def test_arguments_that_are_no_text_are_bad_usage(
+    words: list[str], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", path, *words]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_more_missing_rollouts_than_python_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header = {"requested_rollouts": 2**53, "tasks": [f"t{i}" for i in range(2000)]}
+    run = tmp_path / "run.jsonl"
+    run.write_text(json.dumps({"run": header}) + "\n")
+    assert main(["rollouts", str(run), "--missing"]) == 2
+    assert "too many to list" in capsys.readouterr().err
+    assert repr(kofn.read(run).missing()).startswith(f"<{2**53 * 2000} missing: ('t0', None)")
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "said"),
+    [
+        (["--version"], None, b""),
+        (["report", "{}"], "stdout", b"standard output: it is closed"),
+        (["report", "-"], "stdin", b"standard input is closed"),
+        (["report", "-", "{}"], "stdin", b"standard input is closed"),
+        (["grade", "-"], "stdin", b"standard input: it is closed"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="descriptors differ there")
+def test_closed_streams_are_said(words: list[str], closed: str | None, said: bytes, path: str) -> None:
+    number = {"stdin": 0, "stdout": 1, None: None}[closed]
+    done = subprocess.run(
+        [sys.executable, "-m", "kofn", *(word.format(path) for word in words)],
+        capture_output=True, check=False, timeout=60,
+        preexec_fn=None if number is None else lambda: os.close(number),
+    )  # fmt: skip
+    assert done.returncode == (0 if closed is None else 2)
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == bool(said)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk")  # noqa: PTH110
+def test_a_full_disk_is_named(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", path, "--output", "/dev/full"]) == 2
+    assert "/dev/full: " in capsys.readouterr().err

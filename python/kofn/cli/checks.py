@@ -14,6 +14,7 @@ _NAMES = ("verifier", "label", "required", "ran", "passed", "blocked")
 
 def run(arguments: argparse.Namespace) -> int:
     """Show how each check fared."""
+    output.spare(arguments.output, arguments.runs)
     rows = [{name: getattr(check, name) for name in _NAMES} for check in reading.run(arguments).checks()]
     if not rows:
         status.say("the run recorded no checks")

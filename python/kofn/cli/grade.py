@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Grade one list of checks and print its result.json."""
     path = arguments.checks
+    output.spare(arguments.output, [path])
     if path == "-":
+        if sys.stdin is None:
+            raise InputError("standard input: it is closed")
         data = sys.stdin.buffer.read()
     else:
         with open(path, "rb") as file:  # noqa: PTH123

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import os
 import stat
 import sys
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kofn.cli.parser import UsageError
 from kofn.cli.status import silence_output
 from kofn.views.text import Style
 
@@ -21,6 +25,29 @@ def style(path: str | None) -> Style:
     return Style.of(sys.stdout) if path in {None, "-"} else Style()
 
 
+def spare(path: str | None, inputs: Iterable[str]) -> None:
+    """Refuse an output that would replace what is read.
+
+    Raises
+    ------
+    UsageError
+        The file is one of the inputs, or among those that a directory or pattern stands for.
+    """
+    if path is None or path == "-" or not Path(path).is_file():
+        return
+    from kofn.runs.sources import DIRECTORY_SUFFIXES  # noqa: PLC0415  (help needs none of it)
+
+    for name in inputs:
+        place = Path(name)
+        if place.is_dir():
+            # It is read without the reports and logs that stand beside its runs.
+            files = [file for file in place.iterdir() if file.name.endswith(DIRECTORY_SUFFIXES)]
+        else:
+            files = [place, *map(Path, glob.glob(name, recursive=True))]  # noqa: PTH207  (as the reader does)
+        if any(file.is_file() and file.samefile(path) for file in files):
+            raise UsageError(f"--output {path}: this file is read too, and would be replaced")
+
+
 def write(pieces: Iterable[str], path: str | None) -> None:
     """Write text to a file, or to standard output if there is no path or it is `-`.
 
@@ -28,16 +55,25 @@ def write(pieces: Iterable[str], path: str | None) -> None:
     that has closed its end is no error.
     """
     if path is not None and path != "-":
-        _to_file(pieces, path)
+        try:
+            _to_file(pieces, path)
+        except OSError as error:
+            error.filename, error.filename2 = path, None  # as the user wrote it
+            raise
         return
     try:
         _to_screen(pieces)
     except BrokenPipeError:
         silence_output()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def _to_screen(pieces: Iterable[str]) -> None:
     stream = sys.stdout
+    if stream is None:
+        raise OSError(errno.EBADF, "it is closed")
     binary = getattr(stream, "buffer", None)
     if binary is None or stream.isatty():
         shown = Style.of(stream)
@@ -63,11 +99,7 @@ def _to_file(pieces: Iterable[str], path: str) -> None:
             file.writelines(piece.encode() for piece in pieces)
         return
     folder, name = os.path.split(target)
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
-    except OSError as error:
-        error.filename = path  # the name the user gave, not that of the temporary file
-        raise
+    handle, temporary = tempfile.mkstemp(prefix=f".{name[:100]}.", suffix=".tmp", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(piece.encode() for piece in pieces)

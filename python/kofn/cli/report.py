@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Read, report, write, then judge the gates."""
     asked = gates.parse(arguments.fail_under)
+    output.spare(arguments.output, arguments.runs)
     from kofn.runs import report_files  # noqa: PLC0415  (a bad command line should not wait for NumPy)
 
     report = report_files(

@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """List rollouts, or the missing ones."""
     if arguments.missing and arguments.outcome is not None:
         raise UsageError("--missing and --outcome: a missing rollout has no outcome; give one of the two")
+    output.spare(arguments.output, arguments.runs)
     found = reading.run(arguments)
     rows, names = _missing(found, arguments) if arguments.missing else _recorded(found, arguments)
     if not rows:
@@ -42,9 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _missing(found: Run, arguments: argparse.Namespace) -> tuple[list[listing.Row], list[str]]:
     missing = found.missing()
-    if len(missing) > _MOST_MISSING:
+    total = sum(missing.counts.values())
+    if total > _MOST_MISSING:
         raise UsageError(
-            f"{len(missing)} rollouts are missing, too many to list; kofn report --per-task counts them"
+            f"{total} rollouts are missing, too many to list; kofn report --per-task counts them"
         )
     pairs = ((task, index) for task, index in missing if arguments.task in {None, task})
     return [{"task": task, "rollout": index} for task, index in pairs], ["task", "rollout"]
