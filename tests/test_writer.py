@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import kofn
 from kofn import Rollout, RunWriter, Verification, optional, required
 from kofn.errors import ArgumentError, ArgumentTypeError, InputError, KofnError, SourceError
 
@@ -344,3 +345,49 @@ def test_a_closed_writer_says_so(path: Path) -> None:
 def test_a_rollout_or_its_fields(path: Path) -> None:
     with RunWriter(path) as run, pytest.raises(ArgumentTypeError, match="not both"):
         run.write(Rollout("a"), task="a")
+
+
+@pytest.mark.parametrize("wrong", [5, None, ["a"], "a\0b"])
+def test_a_path_that_is_none_is_refused(wrong: Any) -> None:
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="path"):
+        RunWriter(wrong)
+
+
+def test_a_path_may_be_bytes(path: Path) -> None:
+    with RunWriter(os.fsencode(path)) as run:  # type: ignore[arg-type]
+        run.write(task="a", index=0)
+    assert path.read_bytes() == WHOLE
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that ends nowhere")  # noqa: PTH110
+def test_a_device_is_written_and_never_read() -> None:
+    RunWriter("/dev/null").write(task="a")
+    with pytest.raises(SourceError, match="/dev/full: "):
+        RunWriter("/dev/full", id="r").close()
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"tasks": []},
+        {"requested": 2**53 + 1},
+        {"requested": {1: 1, "1": 1}},
+        {"requested": {"a": 1}, "tasks": ["a", "b"]},
+    ],
+)
+def test_a_header_that_no_reader_takes_is_refused(path: Path, declared: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError):
+        RunWriter(path, **declared)
+
+
+@pytest.mark.parametrize("field", ["tool_calls", "tool_errors", "usage"])
+def test_counts_go_as_far_as_files_do(path: Path, field: str) -> None:
+    for count in (2**53, 2**53 + 1):
+        with RunWriter(path) as run:
+            value = {"input_tokens": count, "output_tokens": 0} if field == "usage" else count
+            if count > 2**53:
+                with pytest.raises(KofnError, match=str(count)):
+                    run.write({"task": "a", field: value})
+            else:
+                run.write({"task": "a", field: value})
+    assert len(kofn.read(path)) == 1

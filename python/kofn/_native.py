@@ -52,7 +52,7 @@ def read_rollout(record: Mapping[str, Any]) -> Rollout:
         "",
         lambda: Rollout(
             task,
-            at("rollout", lambda: _values.count(record.get("rollout"), "rollout")),
+            at("rollout", lambda: _values.count(record.get("rollout"), "rollout", most=2**63 - 1)),
             status=None if status is None else at("status", lambda: Status(status)),  # type: ignore[arg-type]
             verifications=found,
             duration_s=record.get("duration_s"),

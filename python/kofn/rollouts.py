@@ -140,7 +140,7 @@ class Rollout:
     def __post_init__(self) -> None:
         settled: dict[str, Any] = {
             "task": task_id(self.task),
-            "index": _values.count(self.index, "index"),
+            "index": _values.count(self.index, "index", most=2**63 - 1),
             "verifications": _distinct(self.verifications),
             "duration_s": _duration(self.duration_s),
             "usage": _usage(self.usage),

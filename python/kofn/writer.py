@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +82,9 @@ class RunWriter:
         id: str | None = None,  # noqa: A002  # its name in files
         score_range: tuple[float, float] | None = None,
     ) -> None:
-        self.path = os.fspath(path)
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            raise ArgumentTypeError(f"path: {_values.shown(path)}; it must be a path")
+        self.path = os.fsdecode(path)
         self.removed = 0
         self._header = _header(requested, tasks, id, score_range)
         self._fd: int | None = None
@@ -150,7 +153,8 @@ class RunWriter:
         declared = self._declared
         if declared is not None and task not in declared:
             raise _values.outside(
-                "task", f"{rollout.task!r} is not among the {len(declared)} tasks that {self.path} declares"
+                "task",
+                f"{rollout.task!r} is not among the {len(declared)} tasks that {_values.line(self.path)} declares",
             )
         if self._kind is not None and type(rollout.task) is not self._kind:
             raise _values.outside(
@@ -172,6 +176,8 @@ class RunWriter:
         flags = (
             os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         )
+        if "\0" in self.path:
+            raise _values.outside("path", f"{self.path!r}: no path holds a null character")
         with self._blamed():
             self._fd = os.open(self.path, flags, 0o666)
         self._pid = os.getpid()
@@ -186,7 +192,7 @@ class RunWriter:
             self._open()
         with self._lock:
             if self._fd is None:
-                raise ArgumentError(f"{self.path}: the writer is closed")
+                raise ArgumentError(f"{_values.line(self.path)}: the writer is closed")
             with self._blamed():
                 locked = _lock(self._fd)
                 try:
@@ -201,15 +207,17 @@ class RunWriter:
             yield
         except SourceError:
             raise
-        except OSError as error:
-            blamed = SourceError(f"{self.path}: {error.strerror or error}")
-            blamed.source, blamed.errno = self.path, error.errno
+        except (OSError, UnicodeError) as error:
+            reason, number = getattr(error, "strerror", None) or error, getattr(error, "errno", None)
+            blamed = SourceError(f"{_values.line(self.path)}: {reason}")
+            blamed.source, blamed.errno = self.path, number
             raise blamed from error
 
     def _begin(self, fd: int) -> None:
         """Write the header of a new file, or compare it with that of an old one."""
         # Before anything is repaired: a file that is none of ours must stay as it is.
-        first = _first_line(fd)
+        # A device or a pipe holds nothing to continue, and reading one may never end.
+        first = _first_line(fd) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
         if first.startswith(COMPRESSED):
             raise self._bad("the file is compressed; decompress it to continue it, or begin a new one")
         whole = b"\n" in first or _complete(first)
@@ -246,7 +254,7 @@ class RunWriter:
         return found
 
     def _bad(self, problem: str, field: str | None = None) -> InputError:
-        error = InputError(f"{self.path}, line 1: {problem}")
+        error = InputError(f"{_values.line(self.path)}, line 1: {problem}")
         error.source, error.line, error.field = self.path, 1, field
         return error
 
@@ -267,7 +275,7 @@ class RunWriter:
         os.ftruncate(fd, start)
         self.removed += len(tail)
         warnings.warn(
-            f"{self.path}: the last line was cut (a writer was stopped) and is removed, {len(tail)} bytes; that rollout is missing",
+            f"{_values.line(self.path)}: the last line was cut (a writer was stopped) and is removed, {len(tail)} bytes; that rollout is missing",
             RuntimeWarning,
             stacklevel=4,
         )
@@ -286,21 +294,31 @@ def _complete(line: bytes) -> bool:
 def _header(requested: object, tasks: object, run_id: object, score_range: object) -> dict[str, Any]:
     """Return what the arguments declare, as it stands in a file."""
     header: dict[str, Any] = {}
+    counts: dict[str, int | None] = {}
     if run_id is not None:
         header["id"] = _values.name(run_id, "id")
     if isinstance(requested, Mapping):
         if not requested:
             raise _values.outside("requested", "the mapping is empty; leave it out if nothing is declared")
-        header["requested_rollouts"] = {
+        counts = header["requested_rollouts"] = {
             str(task_id(task)): _values.count(
                 _there(n, f"requested[{task!r}]"), f"requested[{task!r}]", least=1
             )
             for task, n in requested.items()
         }
+        if len(counts) < len(requested):
+            raise _values.outside("requested", "a task stands twice, as text and as an integer")
     elif requested is not None:
         header["requested_rollouts"] = _values.count(requested, "requested", least=1)
     if tasks is not None:
         header["tasks"] = _tasks(tasks)
+        without = (
+            next((task for task in header["tasks"] if str(task) not in counts), None) if counts else None
+        )
+        if without is not None:
+            raise _values.outside(
+                "requested", f"task {without!r} has no count; give one for each of the tasks"
+            )
     if score_range is not None:
         header["score_range"] = _range(score_range)
     return header
@@ -315,6 +333,8 @@ def _there(value: object, what: str) -> object:
 def _tasks(tasks: object) -> list[str | int]:
     if isinstance(tasks, (str, bytes, Mapping)) or not isinstance(tasks, Sequence):
         raise ArgumentTypeError(f"tasks: {_values.shown(tasks)}; it must be a list of task ids")
+    if not tasks:
+        raise _values.outside("tasks", "the list is empty; leave it out if nothing is declared")
     ids = [task_id(task) for task in tasks]
     if len({type(task) for task in ids}) > 1:
         raise _values.outside("tasks", "text and integers are mixed; a run names its tasks by one of the two")
