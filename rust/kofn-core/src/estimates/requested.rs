@@ -145,7 +145,7 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
 pub fn resolve_unnamed(tally: &Tally) -> Result<Resolved> {
     let ids: Vec<Option<u32>> = tally.recorded_tasks().map(Some).collect();
     if ids.is_empty() {
-        return Err(Error::NoRollouts { sources: Vec::new() });
+        return Err(tally.reading.nothing());
     }
     let mut resolved = Resolved {
         names: Vec::new(),

@@ -46,7 +46,8 @@ struct Rollout {
 
 fn rollout() -> impl Strategy<Value = Rollout> {
     let check = (any::<String>(), any::<bool>(), any::<bool>()).prop_map(|(label, required, passed)| Check {
-        label,
+        // An empty label is refused, as an empty name is.
+        label: if label.is_empty() { "-".to_owned() } else { label },
         required,
         passed,
     });
