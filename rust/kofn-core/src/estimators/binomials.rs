@@ -111,28 +111,33 @@ impl<'a> Binomials<'a> {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the closure must become part of the loop")]
 fn each(top: &[Cut], bottom: &[Cut], out: &mut [f64], figure: impl Fn(f64, f64) -> (f64, f64, f64)) -> bool {
-    let mut unlike = [0; GROUP];
     // No branch a value, and groups of a fixed size: compilers make vectors of that.
-    let mut values = |(top, bottom): (&Cut, &Cut)| {
-        let mut values = Group::default();
+    let rounded = |(top, bottom): (&Cut, &Cut)| {
+        let (mut values, mut unlike) = (Group::default(), [0; GROUP]);
         for i in 0..GROUP {
             let product = top.high[i] * bottom.high[i];
             let rest = top.high[i] * bottom.low[i] + top.low[i] * (bottom.high[i] + bottom.low[i]);
             let (value, low, error) = figure(product, rest);
             let (below, above) = (value + (low - error), value + (low + error));
-            unlike[i] |= below.to_bits() ^ above.to_bits();
+            unlike[i] = below.to_bits() ^ above.to_bits();
             values[i] = below;
         }
-        values
+        (values, unlike)
     };
+    // Kept in registers, which a closure's captures are not.
+    let mut unlike = [0; GROUP];
     let mut groups = top.iter().zip(bottom);
     let (whole, part) = out.as_chunks_mut();
     // By the chunks first: a zip that ends takes one more from its first.
     for (out, group) in whole.iter_mut().zip(&mut groups) {
-        *out = values(group);
+        let (values, bits) = rounded(group);
+        *out = values;
+        unlike = std::array::from_fn(|i| unlike[i] | bits[i]);
     }
     if let Some(group) = groups.next() {
-        part.copy_from_slice(&values(group)[..part.len()]);
+        let (values, bits) = rounded(group);
+        part.copy_from_slice(&values[..part.len()]);
+        unlike = std::array::from_fn(|i| unlike[i] | bits[i]);
     }
     unlike == [0; GROUP]
 }
