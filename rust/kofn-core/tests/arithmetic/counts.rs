@@ -82,6 +82,14 @@ proptest! {
     }
 
     #[test]
+    fn attempts_of_large_counts_are_correctly_rounded(n in (1u64 << 30)..=(1 << 53), c in 1u64..20, k in 1u64..20) {
+        // The answer is near k, the difference of two numbers near n: only the wide product has bits to spare.
+        let fail = (0..k).fold(BigRational::one(), |f, i| f * fraction(n - c - i, n - i));
+        let want = (fraction(n + 1, 1) - fraction(n - k + 1, 1) * fail) / fraction(c + 1, 1);
+        assert_nearest(&want, expected_attempts(n, c, k).unwrap());
+    }
+
+    #[test]
     fn learnability_is_correctly_rounded(n in prop_oneof![2u64..50, 2u64..=1 << 53], share in 0u64..=1000) {
         let c = u64::try_from(u128::from(n) * u128::from(share) / 1000).unwrap();
         assert_nearest(&(fraction(4 * u128::from(c) * u128::from(n - c), n) / fraction(n, 1)), learnability(n, c).unwrap());
@@ -97,6 +105,10 @@ proptest! {
         prop_assert_eq!(at_least_m_of_k(n, c, k, 1).unwrap(), at(n, c, k));
         prop_assert_eq!(at_least_m_of_k(n, c, k, k).unwrap(), hat(n, c, k));
         prop_assert_eq!(at_least_m_of_k(n, c, k, 0).unwrap(), 1.0);
+        prop_assert_eq!(exactly_m_of_k(n, c, k, k).unwrap(), hat(n, c, k));
+        prop_assert_eq!(exactly_m_of_k(n, c, k, 0).unwrap(), hat(n, n - c, k));
+        prop_assert_eq!(unchecked::below_m_of_k(n, c, k, k), at(n, n - c, k));
+        prop_assert_eq!(unchecked::below_m_of_k(n, c, k, 1), hat(n, n - c, k));
         prop_assert_eq!(g_pass_at_k(n, c, k, 0.0).unwrap(), at(n, c, k));
         prop_assert_eq!(g_pass_at_k(n, c, k, 1.0).unwrap(), hat(n, c, k));
         if c > 0 {
@@ -143,6 +155,18 @@ fn every_subset_of_small_tasks() {
     }
 }
 
+/// From a hundred times the smallest normal float down to less than the smallest one, where floats lose bits.
+#[test]
+fn the_smallest_floats_are_correctly_rounded() {
+    let values: Vec<f64> = (510..546).map(|k| pass_hat_k(1200, 550, k).unwrap()).collect();
+    for (k, &value) in (510..).zip(&values) {
+        assert_nearest(&exactly(1200, 550, k, k), value);
+    }
+    assert!(values[0] > 100.0 * f64::MIN_POSITIVE);
+    assert!(values.iter().filter(|value| value.is_subnormal()).count() > 5);
+    assert_eq!(values[values.len() - 1], 0.0);
+}
+
 #[test]
 fn shares_are_rounded_up_but_not_by_float_noise() {
     for hundredths in 1..=100u32 {
@@ -166,6 +190,8 @@ fn domains() {
     assert_eq!(named(pass_at_k((1 << 53) + 1, 2, 1)), "n: n = 9007199254740993 is more than 2^53");
     assert_eq!(named(learnability(0, 0)), "n: n = 0: at least 1 rollout is needed");
     assert_eq!(named(learnability_unbiased(1, 0)), "n: n = 1: the unbiased form needs at least 2 rollouts");
+    assert_eq!(learnability_unbiased(2, 1).unwrap(), 2.0);
+    assert_eq!(pass_at_k(1 << 53, 1 << 52, 1).unwrap(), 0.5);
     assert_eq!(named(at_least_m_of_k(5, 2, 3, 4)), "m: m = 4 is more than k = 3");
     assert_eq!(named(g_pass_at_k(5, 2, 3, f64::NAN)), "tau: tau = NaN is not from 0 to 1");
     assert_eq!(
@@ -208,6 +234,7 @@ fn one_count_stands_for_every_task() {
     let mut out = [0.0; 3];
     Counts { n: &[4], c: &[0, 1, 4] }.pass(Kind::AtLeastOne, &[2], &mut out).unwrap();
     assert_eq!(out, [0.0, 0.5, 1.0]);
+    assert!(Counts { n: &[4], c: &[] }.is_empty() && !Counts { n: &[4, 2], c: &[1] }.is_empty());
     Counts { n: &[4, 2, 1], c: &[1] }.without_k(&mut out, learnability).unwrap();
     assert_eq!(out, [0.75, 1.0, 0.0]);
 }
@@ -220,6 +247,7 @@ fn a_bad_count_is_named_with_its_position() {
     assert_eq!(problem(&[5, 5], &[1, 6], &[1]), "c: c = 6 at position 1 is more than n = 5");
     assert_eq!(problem(&[5, -5], &[1, 1], &[1]), "n: n = -5 at position 1 is negative");
     assert_eq!(problem(&[5, 3], &[1, 1], &[1, 4]), "k: k = 4 is more than n = 3 at position 1");
+    assert_eq!(problem(&[5], &[6], &[1]), "c: c = 6 is more than n = 5");
     assert_eq!(problem(&[5], &[1], &[0]), "k: k = 0: at least 1 rollout must be drawn");
     assert_eq!(problem(&[5], &[1], &[1, 0]), "k: k = 0: at least 1 rollout must be drawn");
     assert_eq!(problem(&[5, 5, 5], &[1, 1], &[1]), "c: 2 counts beside 3 of n");

@@ -204,6 +204,19 @@ fn bad_scores_and_ks() {
     );
     let groups = Order::Best.of_groups(&[1.0, f64::INFINITY, 2.0], &[0, 1, 0], &[1], &mut [0.0; 2]);
     assert!(groups.unwrap_err().to_string().contains("inf at position 1"));
+    let text = |result: kofn_core::Result<()>| result.unwrap_err().to_string();
+    let bad = [0.0, 1.0, 2.0, f64::NAN, f64::INFINITY, 5.0];
+    assert!(text(Order::Best.of_rows(&bad, 3, &[1], &mut [0.0; 2])).contains("inf at position 4"));
+    let groups = Order::Best.of_groups(&bad, &[1, 0, 1, 0, 1, 0], &[1], &mut [0.0; 2]);
+    assert!(text(groups).contains("inf at position 4"));
+    // Also where no task has k scores, so that no value would be computed.
+    let none = [f64::NAN; 3];
+    for j in [0, 3] {
+        let problem = text(Order::Nth(j).of_rows(&none, 3, &[3, 2], &mut [0.0; 2]));
+        assert!(problem.starts_with(&format!("j: j = {j} is not from 1 to k")), "{problem}");
+    }
+    assert!(Order::Nth(2).of_rows(&none, 3, &[3, 2], &mut [0.0; 2]).is_ok());
+    assert!(text(Order::Quantile(1.5).of_rows(&none, 3, &[2], &mut [0.0])).starts_with("q: "));
     assert!(Order::Best.of_groups(&[1.0], &[0, 1], &[1], &mut [0.0; 2]).is_err());
 }
 
