@@ -263,6 +263,8 @@ mod tests {
         let policy = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
         let word = policy.flags(&one(Status::Errored, [0, 0, 0], f64::NAN), true, policy.bar());
         assert_eq!(word & (flags::SUCCESS | flags::OVERRULED), flags::OVERRULED);
+        let word = policy.flags(&one(Status::Errored, [0, 0, 0], f64::NAN), false, policy.bar());
+        assert_eq!(word & (flags::SUCCESS | flags::OVERRULED), 0);
         let word = policy.flags(&one(Status::Succeeded, [0, 0, 0], f64::NAN), true, policy.bar());
         assert_eq!(word & (flags::SUCCESS | flags::SCORABLE), flags::SUCCESS | flags::SCORABLE);
         let word = policy.flags(&one(Status::Succeeded, [0, 0, 0], 0.3), false, policy.bar());

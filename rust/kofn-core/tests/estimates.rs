@@ -446,3 +446,91 @@ fn a_failed_addition_leaves_no_trace() {
     assert_eq!(tally.encode(), before);
     assert_eq!(tally.estimate().expect("a report").tasks.names, ["a"]);
 }
+
+#[test]
+fn the_first_short_task_in_report_order_is_named() {
+    let run = Run::of(&[("a", PASS), ("a", PASS), ("a", PASS), ("b", PASS), ("b", FAIL), ("c", PASS)]);
+    let setup = Setup { denominator: Denominator::Recorded, ..labels(&["pass@2"]) };
+    assert_eq!(refusal(run.report(setup, None)).1, Refusal::Short { task: "c".into(), n: 1, k: 2, tasks: 1 });
+    let setup = Setup { denominator: Denominator::Recorded, ..labels(&["best_of_3"]) };
+    assert_eq!(refusal(run.report(setup, None)).1, Refusal::Short { task: "b".into(), n: 2, k: 3, tasks: 2 });
+}
+
+#[test]
+fn k_above_n_leaves_a_task_out_however_many_scores_it_has() {
+    // Two scores, and one rollout that verdicts can decide.
+    let run = Run::of(&[("a", Rollout { score: 1.0, ..PASS }), ("a", scored(3.0)), ("b", PASS), ("b", PASS)]);
+    let setup = Setup { denominator: Denominator::Scorable, on_short: OnShort::Omit, ..labels(&["best_of_2"]) };
+    let report = run.report(setup, None).expect("left out");
+    assert_eq!(value(&report, "best_of_2"), None);
+}
+
+#[test]
+fn columns_are_those_of_the_produced_statistics() {
+    let run = Run::of(&[("a", PASS), ("a", FAIL)]);
+    let report = run.report(labels(&["pass@1", "mean_duration", "pass^2"]), None).expect("a report");
+    let columns: Vec<String> = report.columns.iter().map(|column| column.statistic.to_string()).collect();
+    assert_eq!(columns, ["pass@1", "pass^2"]);
+    // A label without any value does not make the others' tasks different.
+    assert_eq!(report.notes, Vec::<String>::new());
+}
+
+#[test]
+fn what_was_skipped_or_overruled_is_noted() {
+    let policy = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+    let run = Run::of(&[("a", Rollout { status: Status::Errored, ..NONE }), ("a", PASS)]);
+    let mut tally = Tally::new(Setup { policy, chosen: true, ..labels(&["pass@1"]) }, None);
+    tally.add_batch(&mut Feed::default(), &run.batch, &run.dictionary, Some(&[true, true])).expect("sound rollouts");
+    tally.skipped_parts = 2;
+    assert_eq!(
+        tally.estimate().expect("a report").notes,
+        [
+            "2 parts merged before with equal content: skipped",
+            "1 rollout called a success by the policy did not succeed: no success"
+        ]
+    );
+}
+
+#[test]
+fn where_requested_counts_come_from_has_a_word() {
+    let from = [RequestedFrom::Given, RequestedFrom::Declared, RequestedFrom::Inferred, RequestedFrom::Unknown];
+    assert_eq!(from.map(RequestedFrom::word), ["given", "declared", "inferred", "unknown"]);
+}
+
+#[test]
+fn a_task_that_nobody_declared_is_an_error_that_says_who_did_not() {
+    let run = Run::of(&[("a", PASS), ("b", PASS)]);
+    let list = |tasks: &[&str]| Requested::PerTask(tasks.iter().map(|task| ((*task).to_owned(), 2)).collect());
+    let problem = |given: Option<Requested>, declared: Option<Requested>| {
+        let header = declared.map(|declared| Header { requested: Some(declared), ..Header::default() });
+        match run.report(Setup { requested: given, ..labels(&["pass@1"]) }, header) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("not refused"),
+        }
+    };
+    assert!(problem(None, Some(list(&["a"]))).contains("the run declares its tasks and this one is not among them"));
+    assert!(problem(Some(list(&["a"])), None).contains("requested names tasks and this one is not among them"));
+    let more = problem(Some(list(&["a", "b", "c"])), Some(list(&["a", "b"])));
+    assert!(more.contains("requested names this task, the run's declared tasks do not"), "{more}");
+}
+
+#[test]
+fn a_difference_from_the_declared_counts_is_told() {
+    let run = Run::of(&[("a", PASS), ("b", FAIL)]);
+    let list = |a, b| Requested::PerTask(vec![("a".into(), a), ("b".into(), b)]);
+    let note = |given: Requested, declared: Requested| {
+        let header = Header { requested: Some(declared), ..Header::default() };
+        let setup = Setup { requested: Some(given), ..labels(&["pass@1"]) };
+        run.report(setup, Some(header)).expect("a report").notes.join("; ")
+    };
+    let told = |tasks: &str, task: &str, given: u64, declared: u64| {
+        format!(
+            "requested was given; the run declares other counts for {tasks} (task {task:?}: {given} given, {declared} declared)"
+        )
+    };
+    assert_eq!(note(list(2, 3), list(2, 3)), "");
+    assert_eq!(note(Requested::Each(2), list(3, 3)), "requested = 2 was given; the run declares 3");
+    assert_eq!(note(Requested::Each(2), list(2, 3)), told("1 task", "b", 2, 3));
+    assert_eq!(note(Requested::Each(2), list(3, 4)), told("2 tasks", "a", 2, 3));
+    assert_eq!(note(list(3, 4), list(2, 2)), told("2 tasks", "a", 3, 2));
+}

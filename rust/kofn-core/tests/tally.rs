@@ -1,11 +1,17 @@
 //! A tally ends in the same bytes for any order, split, merge tree and round trip.
 
+use std::sync::Arc;
+
 use kofn_core::batch::{Batch, NO_INDEX, Status, Value, Verdict};
-use kofn_core::error::Error;
+use kofn_core::error::{Error, Unit};
+use kofn_core::header::Requested;
+use kofn_core::json::{Mapping, Options, Source};
 use kofn_core::names::{Dictionary, IdKind, Names};
-use kofn_core::plan::Plan;
+use kofn_core::plan::{Needs, Plan};
 use kofn_core::policies::Policy;
-use kofn_core::tally::{Arrays, Feed, Setup, Tally};
+use kofn_core::run::dedupe::OnDuplicate;
+use kofn_core::run::{Group, Run};
+use kofn_core::tally::{Arrays, Denominator, Feed, Setup, Tally};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -239,4 +245,161 @@ fn a_bad_column_changes_nothing() {
         assert!(matches!(tally.add_arrays(&arrays, &names, IdKind::Text), Err(Error::Argument { .. })));
     }
     assert_eq!(tally.encode(), before);
+}
+
+#[test]
+fn what_was_skipped_before_is_counted_over_merges() {
+    let mut one = small(Some("1"), &[1]);
+    one.merge(&small(Some("1"), &[1])).expect("equal part");
+    let mut two = small(Some("2"), &[0]);
+    two.merge(&small(Some("2"), &[0])).expect("equal part");
+    one.merge(&two).expect("another part");
+    assert_eq!((one.skipped_parts, one.rollouts()), (2, 2));
+}
+
+#[test]
+fn columns_at_their_limits_are_taken_and_clock_skew_is_counted() {
+    let labels = ["mean_duration", "mean_total_tokens"].map(str::to_owned);
+    let mut tally = Tally::new(Setup::new(Plan::new(Some(&labels), &[], None).expect("labels")), None);
+    let arrays = Arrays {
+        task: &[0; 5],
+        durations: &[-1.0, -0.5, 0.0, 3.0, f64::NAN],
+        tokens: &[-1, 0, 10, -1, 5],
+        ..Arrays::default()
+    };
+    tally.add_arrays(&arrays, &names(&["a"]), IdKind::Text).expect("sound");
+    assert_eq!(tally.reading.skewed_durations, 2);
+    let report = tally.estimate().expect("a report");
+    let values: Vec<f64> = report.all.statistics.iter().map(|(_, value, _)| *value).collect();
+    assert_eq!(values, [1.5, 5.0]);
+}
+
+#[test]
+fn a_failed_addition_is_not_counted() {
+    let source = "{\"task\":\"a\",\"rollout\":0,\"verdict\":\"pass\"}\n";
+    let mut tally = read(&[source], OnDuplicate::Raise).expect("sound");
+    assert!(tally.add_arrays(&arrays(&[0, 0], &[1, 1]), &names(&["a"]), IdKind::Text).is_err());
+    assert_eq!(tally.rollouts(), 1);
+    let (mut other, mut dictionary) = (Batch::default(), Dictionary::default());
+    for index in [1, 0] {
+        other.task.push(dictionary.tasks.intern("a", IdKind::Text).expect("text"));
+        other.index.push(index);
+        other.status.push(Status::Succeeded);
+    }
+    other.verifications.offsets = vec![0; 3];
+    assert!(tally.add_batch(&mut Feed::default(), &other, &dictionary, None).is_err());
+    assert_eq!(tally.rollouts(), 1);
+}
+
+fn groups(texts: &[&str]) -> Vec<Group> {
+    let source = |(i, text): (usize, &&str)| Source::memory(format!("{i}.jsonl"), text.as_bytes().to_vec());
+    vec![Group { unit: Unit::Line, sources: texts.iter().enumerate().map(source).collect() }]
+}
+
+fn empty() -> Tally {
+    let labels = ["pass@1", "mean_score", "mean_duration"].map(str::to_owned);
+    Tally::new(Setup::new(Plan::new(Some(&labels), &[], None).expect("labels")), None)
+}
+
+fn with_options<T>(needs: Needs, work: impl FnOnce(&Options<'_>) -> T) -> T {
+    let mapping = Mapping::native();
+    work(&Options { mapping: &mapping, needs, skip_errors: false, keep_ungradable: false, unit: Unit::Line })
+}
+
+fn read(texts: &[&str], how: OnDuplicate) -> Result<Tally, Error> {
+    let mut tally = empty();
+    with_options(Needs::ALL, |options| tally.read(groups(texts), options, how, &mut || Ok(())))?;
+    Ok(tally)
+}
+
+const FIRST: &str = concat!(
+    "{\"run\":{\"id\":\"r\",\"requested_rollouts\":3}}\n",
+    "{\"task\":\"b\",\"rollout\":0,\"verdict\":\"pass\",\"score\":0.25,\"duration_s\":2}\n",
+    "{\"task\":\"a\",\"rollout\":1,\"verdict\":\"fail\",\"score\":0.5}\n",
+);
+const SECOND: &str = concat!(
+    "{\"task\":\"a\",\"rollout\":0,\"verdict\":\"pass\",\"duration_s\":4}\n",
+    "{\"task\":\"a\",\"rollout\":1,\"verdict\":\"pass\",\"score\":1}\n",
+);
+
+#[test]
+fn a_run_in_memory_and_one_that_is_streamed_end_in_the_same_bytes() {
+    for how in [OnDuplicate::First, OnDuplicate::Last] {
+        let mut streamed = read(&[FIRST, SECOND], how).expect("sound");
+        let run = with_options(Needs::ALL, |options| Run::read(groups(&[FIRST, SECOND]), options, how, &mut || Ok(())));
+        let run = run.expect("sound");
+        let (mut whole, mut added) = (empty(), small_like(&empty(), "z"));
+        whole.add_run(&run, None).expect("sound");
+        assert_eq!(streamed.encode(), whole.encode());
+        assert_eq!((streamed.rollouts(), streamed.reading.dropped), (3, 1));
+        let successes = if how == OnDuplicate::Last { 3 } else { 2 };
+        assert_eq!(streamed.estimate().expect("a report").all.counts.successes, Some(successes));
+        // To a tally that holds something already it is added whole, or not at all.
+        added.add_run(&run, None).expect("other tasks");
+        assert_eq!(added.rollouts(), 4);
+        let before = added.encode();
+        assert!(added.add_run(&run, None).is_err());
+        assert_eq!(added.encode(), before);
+        assert!(whole.add_run(&run, None).is_err());
+        assert_eq!(streamed.encode(), whole.encode());
+    }
+    let Err(Error::Duplicate { first, second, equal, .. }) = read(&[FIRST, SECOND], OnDuplicate::Raise) else {
+        panic!("a copy is not refused");
+    };
+    let numbers = [first, second].map(|place| place.and_then(|place| place.number));
+    assert_eq!((numbers, equal), ([Some(3), Some(2)], Some(false)));
+}
+
+/// A tally of the same set-up that holds one rollout.
+fn small_like(tally: &Tally, task: &str) -> Tally {
+    let mut other = Tally::new(tally.setup.clone(), None);
+    other.add_arrays(&arrays(&[0], &[1]), &names(&[task]), IdKind::Text).expect("sound");
+    other
+}
+
+#[test]
+fn a_mask_runs_on_over_the_batches_of_a_run() {
+    let line = |i: usize| format!("{{\"task\":\"t{}\",\"score\":1}}\n", i % 7);
+    let text: String = (0..20_000).map(line).collect();
+    let run =
+        with_options(Needs::ALL, |options| Run::read(groups(&[&text]), options, OnDuplicate::Raise, &mut || Ok(())))
+            .expect("sound");
+    assert!(run.batches.len() > 1, "one batch shows nothing");
+    let mut setup = empty().setup;
+    setup.policy = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+    setup.chosen = true;
+    setup.denominator = Denominator::Recorded;
+    let mut tally = Tally::new(setup, None);
+    let mask: Vec<bool> = (0..20_000).map(|i| i >= 19_000).collect();
+    tally.add_run(&run, Some(&mask)).expect("sound");
+    assert_eq!(tally.estimate().expect("a report").all.counts.successes, Some(1000));
+}
+
+#[test]
+fn figures_of_columns_are_those_of_a_report() {
+    let (task, passed) = ([2, 0, 0, 1, 2, 2], [1, 0, 1, 1, -1, 0]);
+    let (scores, durations) = ([0.5, 1.0, f64::NAN, 0.25, 2.0, 0.75], [1.0, 2.0, f64::NAN, 4.0, 5.0, 6.0]);
+    let columns = Arrays { task: &task, passed: &passed, scores: &scores, durations: &durations, ..Arrays::default() };
+    let ids = names(&["z", "y", "x"]);
+    let lists: [&[&str]; 4] =
+        [&["pass@1"], &["best_of_1", "mean_duration"], &["pass_rate", "mean_score"], &["coverage"]];
+    let requests = [None, Some(Requested::Each(1)), Some(Requested::Each(3)), Some(Requested::Each(5))];
+    for (labels, requested) in lists.iter().flat_map(|labels| requests.iter().map(move |r| (labels, r))) {
+        for denominator in [Denominator::Requested, Denominator::Recorded, Denominator::Scorable] {
+            let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
+            let mut setup = Setup::new(Plan::new(Some(&labels), &[], None).expect("labels"));
+            (setup.requested, setup.denominator) = (requested.clone(), denominator);
+            let mut tally = Tally::new(setup.clone(), None);
+            tally.add_arrays(&columns, &ids, IdKind::Text).expect("sound");
+            let figures = Tally::figures_of(setup, &columns, 3, || (Arc::new(ids.clone()), IdKind::Text));
+            match (tally.estimate(), figures) {
+                (Ok(report), Ok(figures)) => {
+                    assert_eq!(report.all.statistics, figures.all.statistics);
+                    assert_eq!(report.requested_from, figures.requested_from);
+                }
+                (Err(report), Err(figures)) => assert_eq!(report.to_string(), figures.to_string()),
+                (report, figures) => panic!("{labels:?} {requested:?} {} {}", report.is_ok(), figures.is_ok()),
+            }
+        }
+    }
 }

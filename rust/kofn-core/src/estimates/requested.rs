@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::header::{Header, Requested};
+use crate::reading::count;
 use crate::tally::{Counts, Tally};
 
 /// Where the requested counts come from.
@@ -210,8 +211,8 @@ fn difference(names: &[String], given: &[u64], declared: &[u64]) -> Option<Strin
             format!("requested = {} was given; the run declares {}", given[0], declared[0])
         } else {
             format!(
-                "requested was given; the run declares other counts for {} tasks (task {:?}: {} given, {} declared)",
-                differs.len(),
+                "requested was given; the run declares other counts for {} (task {:?}: {} given, {} declared)",
+                count(differs.len() as u64, "task"),
                 names[first],
                 given[first],
                 declared[first]

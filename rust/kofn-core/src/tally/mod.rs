@@ -503,3 +503,6 @@ fn holds_parts(parts: &BTreeMap<String, PartHash>, others: &BTreeMap<String, Par
     }
     Ok(known > 0)
 }
+
+#[cfg(test)]
+mod tests;

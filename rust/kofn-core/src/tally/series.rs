@@ -226,7 +226,7 @@ mod tests {
             [&plain, &twice, &text].map(|state| (state.repeated, state.text)),
             [(false, false), (true, false), (false, true)]
         );
-        for (left, right) in [(&plain, &twice), (&twice, &plain), (&twice, &text), (&text, &twice), (&plain, &plain)] {
+        for (left, right) in [(&plain, &twice), (&twice, &plain), (&twice, &text), (&text, &text), (&twice, &twice)] {
             let mut merged = left.clone();
             merged.merge(right, &[0]);
             assert_eq!(merged.repeated, left.repeated || right.repeated);
@@ -234,6 +234,7 @@ mod tests {
             assert_eq!(merged.n, left.n + right.n);
             assert!(merged.is_sound());
         }
+        assert!(state(&[(1, number), (1, number), (1, number)]).repeated);
         // The last row of one tally and the first of another are two rollouts.
         let mut merged = state(&[(1, number)]);
         merged.merge(&state(&[(1, number)]), &[0]);

@@ -177,6 +177,9 @@ fn numbers_that_contradict_each_other_are_refused() {
         change(&mut tally);
         assert!(Tally::decode(&tally.encode()).is_err(), "{what}");
     }
+    let mut tally = rich(setup(Policy::VerifierVerdict, None));
+    tally.series.names.push(tally.series.names[0].clone());
+    assert!(Tally::decode(&tally.encode()).is_err(), "a series that stands twice");
     // At the limits it is sound.
     let mut tally = rich(setup(Policy::VerifierVerdict, None));
     tally.tokens[0] = (i128::from(i64::MAX) * 2, 2);
@@ -197,4 +200,64 @@ fn bytes_that_are_cut_or_foreign_are_told_apart() {
     let hash = xxh3_128(&longer[MAGIC.len()..]).to_le_bytes();
     longer.extend(hash);
     assert!(message(&longer).contains("contradict"));
+}
+
+/// The bytes of a series' state in one task.
+fn state(which: &[u64], kinds: &[Kind]) -> Vec<u8> {
+    let mut out = Writer::default();
+    out.list(which.iter(), |out, &number| out.number(number));
+    out.flag(false);
+    out.flag(false);
+    out.number(kinds.len() as u64);
+    Exact::default().encode(&mut out.0);
+    Exact::default().encode(&mut out.0);
+    out.list(kinds.iter(), |out, kind| {
+        let Kind::Text(text) = kind else { panic!("texts will do") };
+        out.0.push(2);
+        out.text(text);
+        out.number(1);
+    });
+    out.0
+}
+
+#[test]
+fn lists_of_a_state_ascend_and_name_what_there_is() {
+    let [a, b] = ["a", "b"].map(|text| Kind::Text(text.into()));
+    let sound = |which: &[u64], kinds: &[Kind]| read_state(&mut Reader(&state(which, kinds)), 3).is_some();
+    assert!(sound(&[0, 2], &[a.clone(), b.clone()]));
+    assert!(!sound(&[2, 0], &[a.clone(), b.clone()]));
+    assert!(!sound(&[1, 1], &[a.clone(), b.clone()]));
+    assert!(!sound(&[0, 3], &[a.clone(), b.clone()]));
+    assert!(!sound(&[0, 2], &[b.clone(), a.clone()]));
+    assert!(!sound(&[0, 2], &[a.clone(), a]));
+}
+
+#[test]
+fn states_stand_in_the_order_of_their_tasks() {
+    let labels = ["metric_mean:care".to_owned()];
+    let plan = Plan::new(Some(&labels), &[], None).expect("labels");
+    let mut tally = rich(Setup::new(plan));
+    let bytes = tally.encode();
+    // The last list is that of the states, one for each of three tasks.
+    let rename = inverse(&[1, 0], 2);
+    let lengths: Vec<usize> = ["a", "b", "c"]
+        .iter()
+        .map(|name| {
+            let mut out = Writer::default();
+            write_state(&mut out, &tally.series.states[0][&tally.names.find(name).expect("a task")], &rename);
+            out.0.len()
+        })
+        .collect();
+    let end = bytes.len() - HASH;
+    let third = end - lengths[2] - 1;
+    let second = third - lengths[1] - 1;
+    let first = second - lengths[0] - 1;
+    assert_eq!([bytes[first], bytes[second], bytes[third]], [0, 1, 2]);
+    for (at, task) in [(third, 3), (third, 1), (second, 0), (first, 1)] {
+        let mut changed = bytes.clone();
+        changed[at] = task;
+        let hash = xxh3_128(&changed[MAGIC.len()..end]).to_le_bytes();
+        changed[end..].copy_from_slice(&hash);
+        assert!(Tally::decode(&changed).is_err(), "{at} {task}");
+    }
 }
