@@ -128,14 +128,14 @@ struct Stand {
 }
 
 /// Read one stream to its end.
-fn document(
-    fill: &mut Fill<'_>,
+fn document<'f>(
+    fill: &'f mut Fill<'f>,
     before: Stand,
     steps: Option<&[array::Step]>,
-    name: &str,
+    name: &'f str,
     projector: &mut Projector<'_, '_>,
 ) -> Result<Stand> {
-    let mut window = Window::new(fill)?;
+    let mut window = Window::new(name, fill)?;
     let mut each = |found: Found<'_>| projector.record(Found { offset: found.offset + before.bytes, ..found });
     let records = match steps {
         None => lines::lines(&mut window, before.records, &mut each)?,

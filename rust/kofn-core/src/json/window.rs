@@ -1,9 +1,12 @@
 //! A window over a stream: one reused buffer that holds at least the record being read.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Bytes asked for at once: large enough to hide the call, small enough to stay in a core's own cache.
 const CHUNK: usize = 256 << 10;
+
+/// The longest record that is held. A small compressed file can unfold into one without end.
+const LONGEST: usize = 1 << 30;
 
 /// Gives some bytes; 0 at the end.
 pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<usize> + 'f;
@@ -11,6 +14,9 @@ pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<usize> + 'f;
 /// The buffer, and where in the stream it stands.
 pub(crate) struct Window<'f> {
     fill: &'f mut Fill<'f>,
+    /// The source's name, for messages.
+    name: &'f str,
+    longest: usize,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -21,8 +27,9 @@ pub(crate) struct Window<'f> {
 
 impl<'f> Window<'f> {
     /// At the start of a stream, past a byte-order mark.
-    pub fn new(fill: &'f mut Fill<'f>) -> Result<Self> {
-        let mut window = Self { fill, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0, ended: false };
+    pub fn new(name: &'f str, fill: &'f mut Fill<'f>) -> Result<Self> {
+        let mut window =
+            Self { fill, name, longest: LONGEST, buffer: vec![0; CHUNK], start: 0, end: 0, offset: 0, ended: false };
         while window.bytes().len() < 3 && window.more()? {}
         if window.bytes().starts_with(b"\xEF\xBB\xBF") {
             window.consume(3);
@@ -57,6 +64,12 @@ impl<'f> Window<'f> {
             self.end -= self.start;
             self.start = 0;
         }
+        if self.end >= self.longest {
+            return Err(Error::Source {
+                source: self.name.to_owned(),
+                reason: format!("a record after byte {} is longer than 1 GiB; is it one rollout a line?", self.offset),
+            });
+        }
         if self.end == self.buffer.len() {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
@@ -68,5 +81,29 @@ impl<'f> Window<'f> {
         self.end += n;
         self.ended = n == 0;
         Ok(n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_end_stops_the_read_and_one_that_was_consumed_does_not_count() -> Result<()> {
+        let mut endless = |bytes: &mut [u8]| {
+            bytes.fill(b'x');
+            Ok(bytes.len())
+        };
+        let mut window = Window::new("bomb.gz", &mut endless)?;
+        window.longest = 4 * CHUNK;
+        for _ in 0..100 {
+            window.consume(window.bytes().len());
+            assert!(window.more()?);
+        }
+        let stopped = std::iter::repeat_with(|| window.more()).take(100).find_map(Result::err);
+        let message = stopped.map(|error| error.to_string()).unwrap_or_default();
+        assert!(message.starts_with("bomb.gz: a record after byte ") && message.contains("1 GiB"), "{message}");
+        assert!(window.bytes().len() <= 4 * CHUNK);
+        Ok(())
     }
 }
