@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from snapshots import from_snapshot, snapshot
 
-import kofn
+import kofn.runs
 from kofn import Report, __version__
 from kofn.cli import gates, main, parser, status
 from kofn.errors import InputError, RefusedError
@@ -49,7 +49,7 @@ class Call:
 def fixture_runs(monkeypatch: pytest.MonkeyPatch) -> Call:
     """Stand in for the reading of files: these tests are about the program around it."""
     call = Call()
-    monkeypatch.setitem(sys.modules, "kofn.runs", types.SimpleNamespace(report_files=call.report_files))
+    monkeypatch.setattr(kofn.runs, "report_files", call.report_files)
     return call
 
 
