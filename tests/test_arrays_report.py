@@ -137,3 +137,27 @@ def test_styles_of_keys() -> None:
     arguments["statistics"] = ["pass@k", "pass^k"]
     assert kofn.metrics(**arguments) == {"val/pass_at_2": 1.0, "val/pass_hat_2": 0.0}
     assert kofn.metrics(**arguments, style="symbols") == {"val/pass@2": 1.0, "val/pass^2": 0.0}
+
+
+@pytest.mark.spec("4.5")
+def test_requested_counts_are_the_denominator_where_they_are_given() -> None:
+    columns: dict[str, Any] = {"groups": [1, 1, 2], "passed": [True, False, True], "statistics": "pass_rate"}
+    assert kofn.metrics(**columns) == {"pass_rate": 0.75}
+    assert kofn.metrics(**columns, requested=4) == {"pass_rate": 0.25}
+    assert kofn.metrics(**columns, requested={1: 4, 2: 2}) == {"pass_rate": 0.375}
+    assert kofn.metrics(**columns, requested=4, denominator="recorded") == {"pass_rate": 0.75}
+
+
+def test_no_rollouts_have_no_figures() -> None:
+    assert kofn.metrics(groups=[], passed=[]) == {}
+
+
+@pytest.mark.spec("6.11")
+def test_a_value_of_by_stands_before_its_figures() -> None:
+    found = kofn.metrics(
+        passed=[[True, False], [True, True]],
+        by=[["x", "x"], ["y", "y"]],
+        statistics="pass_rate",
+        prefix="val/",
+    )
+    assert found == {"val/pass_rate": 0.75, "val/x/pass_rate": 0.5, "val/y/pass_rate": 1.0}

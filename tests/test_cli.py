@@ -115,6 +115,8 @@ def test_what_was_not_said_is_the_default(runs: Call) -> None:
         "report run.jsonl --fail-under =1",
         "report run.jsonl --fail-under pass@1=nan",
         "report run.jsonl --fail-under pass@k=0.5",
+        "report run.jsonl --fail-under pass^k=0.5",
+        "report run.jsonl --fail-under pass_at_k=0.5",
         "report run.jsonl --on-error ignore",
         "grade",
         "rollouts run.jsonl --outcome lucky",
@@ -274,6 +276,7 @@ def test_a_gate_says_why(capsys: pytest.CaptureFixture[str]) -> None:
         ("pass^5=0.6", "pass^5", 0.6),
         ("metric_mean:a=b=-1", "metric_mean:a=b", -1.0),
         ("coverage = 1e-3", "coverage", 1e-3),
+        ("metric_mean:a@k=1", "metric_mean:a@k", 1.0),
     ],
 )
 def test_a_gate_is_split_at_its_last_equals_sign(text: str, label: str, least: float) -> None:
@@ -288,6 +291,7 @@ def test_a_gate_is_split_at_its_last_equals_sign(text: str, label: str, least: f
         ((0.2, 0.8), 0.4, True, 3),
         ((0.2, 0.8), 0.6, True, 3),
         ((0.2, 0.8), 0.2, True, 0),
+        ((0.2, 0.8), 0.8, True, 3),
         ((0.2, 0.8), 0.9, True, 1),
         (None, 0.4, True, 0),
         (None, 0.6, True, 1),
@@ -299,6 +303,15 @@ def test_strict_gates_look_at_the_interval(
     report = from_snapshot(snapshot())
     report.body.figures["pass@1"] = Figure(0.5, 3, interval=interval)
     assert gates.judge(report, gates.parse([f"pass@1={least}"]), strict=strict) == expected
+
+
+def test_a_gate_on_a_label_that_is_not_there_says_what_is(capsys: pytest.CaptureFixture[str]) -> None:
+    report = from_snapshot(snapshot())
+    assert gates.judge(report, gates.parse(["coverage=0.5"]), strict=False) == status.UNDECIDED
+    assert (
+        "could not be decided: coverage: not asked for in this report, which has pass@1"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.usefixtures("runs")

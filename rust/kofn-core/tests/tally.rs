@@ -276,19 +276,20 @@ fn columns_at_their_limits_are_taken_and_clock_skew_is_counted() {
 
 #[test]
 fn a_failed_addition_is_not_counted() {
-    let source = "{\"task\":\"a\",\"rollout\":0,\"verdict\":\"pass\"}\n";
-    let mut tally = read(&[source], OnDuplicate::Raise).expect("sound");
+    let line = |index: usize| format!("{{\"task\":\"a\",\"rollout\":{index},\"verdict\":\"pass\"}}\n");
+    let source: String = (0..3).map(line).collect();
+    let mut tally = read(&[&source], OnDuplicate::Raise).expect("sound");
     assert!(tally.add_arrays(&arrays(&[0, 0], &[1, 1]), &names(&["a"]), IdKind::Text).is_err());
-    assert_eq!(tally.rollouts(), 1);
+    assert_eq!(tally.rollouts(), 3);
     let (mut other, mut dictionary) = (Batch::default(), Dictionary::default());
-    for index in [1, 0] {
+    for index in [3, 0] {
         other.task.push(dictionary.tasks.intern("a", IdKind::Text).expect("text"));
         other.index.push(index);
         other.status.push(Status::Succeeded);
     }
     other.verifications.offsets = vec![0; 3];
     assert!(tally.add_batch(&mut Feed::default(), &other, &dictionary, None).is_err());
-    assert_eq!(tally.rollouts(), 1);
+    assert_eq!(tally.rollouts(), 3);
 }
 
 fn groups(texts: &[&str]) -> Vec<Group> {

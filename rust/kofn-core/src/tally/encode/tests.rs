@@ -180,6 +180,17 @@ fn numbers_that_contradict_each_other_are_refused() {
     let mut tally = rich(setup(Policy::VerifierVerdict, None));
     tally.series.names.push(tally.series.names[0].clone());
     assert!(Tally::decode(&tally.encode()).is_err(), "a series that stands twice");
+    let many = |unfinished: u32| {
+        let mut tally = rich(setup(Policy::VerifierVerdict, None));
+        let at = tally.names.find("c").expect("a task") as usize;
+        let mut lanes = [0; flags::COUNT];
+        lanes.copy_from_slice(tally.counts[at].lanes());
+        lanes[flags::STATUS[3].trailing_zeros() as usize] = unfinished;
+        tally.counts[at] = Counts::from_lanes(lanes).expect("sound");
+        Tally::decode(&tally.encode())
+    };
+    assert_eq!(many(u32::MAX - 5).expect("at the limit").rollouts(), u64::from(u32::MAX));
+    assert!(many(u32::MAX - 4).is_err(), "more rollouts than a count holds");
     // At the limits it is sound.
     let mut tally = rich(setup(Policy::VerifierVerdict, None));
     tally.tokens[0] = (i128::from(i64::MAX) * 2, 2);
@@ -260,4 +271,16 @@ fn states_stand_in_the_order_of_their_tasks() {
         changed[end..].copy_from_slice(&hash);
         assert!(Tally::decode(&changed).is_err(), "{at} {task}");
     }
+}
+
+#[test]
+fn levels_of_scores_ascend() {
+    let mut changed = rich(setup(Policy::VerifierVerdict, None)).encode();
+    let (levels, end) = ([-1.0f64, 4.0].map(f64::to_le_bytes), changed.len() - HASH);
+    // The last 4.0 is the second score of task c; the one before belongs to the score range.
+    let at = changed.windows(8).rposition(|bytes| bytes == levels[1]).expect("a score");
+    changed[at..at + 8].copy_from_slice(&levels[0]);
+    let hash = xxh3_128(&changed[MAGIC.len()..end]).to_le_bytes();
+    changed[end..].copy_from_slice(&hash);
+    assert!(Tally::decode(&changed).is_err());
 }
