@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import time
-import types
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
