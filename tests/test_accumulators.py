@@ -32,7 +32,9 @@ class Last:
         self.parameters = {"weight": weight}
 
     def outcomes(self, run: Run, /) -> NDArray[np.bool_]:
-        return np.arange(len(run)) == len(run) - 1
+        successes = np.zeros(len(run), np.bool_)
+        successes[-1] = True
+        return successes
 
 
 @pytest.fixture(name="run")
