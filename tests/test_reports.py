@@ -17,6 +17,7 @@ from snapshots import NAN, from_snapshot, grouped, section, snapshot, tasks
 
 from kofn import Figure, Report
 from kofn.errors import ArgumentError, EncodingError, OmittedError, RefusedError, SourceError
+from kofn.reports.tasks import PerTask
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,6 +86,26 @@ def test_an_unknown_label_says_what_there_is(report: Report) -> None:
     assert caught.value.reason is None
     with pytest.raises(KeyError):
         report[3]  # type: ignore[index]
+
+
+def test_an_omitted_label_is_found_by_its_ascii_spelling() -> None:
+    report = from_snapshot(snapshot(omitted=[("pass@9", "no task has 9 rollouts")]))
+    with pytest.raises(OmittedError, match=r"^pass@9: no task has 9 rollouts$") as caught:
+        report["pass_at_9"]
+    assert caught.value.label == "pass@9"
+
+
+def test_a_glance_at_a_report(report: Report) -> None:
+    assert repr(report) == "<Report: 3 tasks; pass@1=0.3333, pass^5=0, mean_score=0.65>"
+    many = [(f"pass@{k}", 0.5, 1) for k in range(1, 6)]
+    expected = "<Report: 3 tasks; pass@1=0.5, pass@2=0.5, pass@3=0.5, pass@4=0.5, ...>"
+    assert repr(from_snapshot(snapshot(statistics=many))) == expected
+    assert repr(from_snapshot(snapshot(statistics=[]))) == "<Report: 3 tasks; no figures>"
+
+
+def test_columns_have_one_entry_a_task() -> None:
+    with pytest.raises(ValueError, match="one entry a task"):
+        PerTask(["a"], n=np.array([1, 2]))
 
 
 def test_what_stands_beside_the_figures(report: Report) -> None:
@@ -295,6 +316,9 @@ def test_unknown_keys_survive_at_every_level() -> None:
     assert Report.from_json(report.to_json()).to_json() == report.to_json()
     assert report.policy is not None
     assert report.policy.id == "all_judges.v7"
+    # A later version's label has no other spelling.
+    found["statistics"]["surprise@k^2"] = {"value": 0.5, "n_tasks": 1}
+    assert Report.from_json(found).metrics()["surprise@k^2"] == 0.5
 
 
 def test_json_is_read_from_text_bytes_objects_and_files(report: Report, tmp_path: Path) -> None:
@@ -335,6 +359,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("tasks", [{"task": "a", "n": True}], r"tasks\[0\].n"),
     ("tasks", [{"task": "a", "n": 2**70}], r"tasks\[0\].n"),
     ("tasks", [{"task": "a", "n": 1, "successes": 2}], "more successes"),
+    ("tasks", [{"task": "a", "n": 0, "successes": 1}], "more successes"),
     ("tasks", [{"task": "a", "diagnosis": "fine"}], "diagnosis"),
     ("tasks", [{"task": "a", "statistics": {"pass@1": "x"}}], "finite"),
     ("tasks", [{"task": "\ud800"}], "surrogate"),
@@ -355,6 +380,15 @@ def test_what_is_no_report_is_refused_in_one_line(report: Report, key: str, valu
     assert isinstance(caught.value, ValueError)
 
 
+def test_a_fault_in_a_group_is_told_by_its_place() -> None:
+    for place, prefix in (("untagged", r"untagged\."), ("math", r"groups\['math'\]\.")):
+        document = strict(from_snapshot(grouped()).to_json())
+        group = document["untagged"] if place == "untagged" else document["groups"][place]
+        group["tasks"][0]["n"] = -1
+        with pytest.raises(EncodingError, match=prefix + r"tasks\[0\]\.n is not a whole number"):
+            Report.from_json(document)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -372,6 +406,7 @@ def test_what_is_no_report_is_refused_in_one_line(report: Report, key: str, valu
         ('{"a": ' + "[" * 100_000, "nested"),
         ('{"schema": 1, "schema": 2}', "twice"),
         (b"\xff{}", "UTF-8"),
+        ('{"a": "\ud800"}', "surrogate"),
         (3, "int"),
     ],
 )

@@ -165,6 +165,14 @@ fn the_smallest_floats_are_correctly_rounded() {
     assert!(values[0] > 100.0 * f64::MIN_POSITIVE);
     assert!(values.iter().filter(|value| value.is_subnormal()).count() > 5);
     assert_eq!(values[values.len() - 1], 0.0);
+    // Just below the smallest normal float a second rounding, of 53 bits to fewer, would often show.
+    for c in 540..700 {
+        let value = |k| pass_hat_k(1200, c, k).unwrap();
+        let Some(k) = (300..=c).find(|&k| value(k).is_subnormal()) else { continue };
+        for k in k - 1..k + 2 {
+            assert_nearest(&exactly(1200, c, k, k), value(k));
+        }
+    }
 }
 
 #[test]

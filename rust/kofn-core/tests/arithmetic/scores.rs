@@ -275,3 +275,34 @@ proptest! {
         }
     }
 }
+
+/// Every route through a batch: blocks of tasks of one length, what a block leaves over, and tables for long tasks.
+#[test]
+fn many_rows_of_any_length_have_the_bits_of_single_tasks() {
+    let mut state = 7u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    for width in [1usize, 2, 5, 16, 33, 64, 65, 100, 300] {
+        let rows = if width < 64 { 83 } else { 11 };
+        // Now and then a score is missing, so that lengths mix, or stands twice.
+        let mut scores: Vec<f64> = (0..rows * width).map(|_| random()).collect();
+        for i in (40 * width.min(30)..scores.len()).step_by(37) {
+            scores[i] = if i % 2 == 0 { f64::NAN } else { scores[i - 1] };
+        }
+        let half = width.div_ceil(2) as u64;
+        let ks = [2, 1, 3, half, width as u64].map(|k: u64| k.max(1));
+        for (order, single) in [(Order::Best, best_of_k as fn(&[Level], u64) -> f64), (Order::Worst, worst_of_k)] {
+            let mut out = vec![0.0; rows * ks.len()];
+            order.of_rows(&scores, width, &ks, &mut out).unwrap();
+            for (row, values) in scores.chunks(width).zip(out.chunks(ks.len())) {
+                let levels = levels_from(&mut row.iter().copied().filter(|x| !x.is_nan()).collect::<Vec<_>>());
+                for (&k, value) in ks.iter().zip(values) {
+                    let want = if k <= scored(&levels) { single(&levels, k) } else { f64::NAN };
+                    assert_eq!(value.to_bits(), want.to_bits(), "{order:?} {width} {k}");
+                }
+            }
+        }
+    }
+}
