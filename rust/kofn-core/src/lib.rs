@@ -3,6 +3,7 @@
 //! The way of the data: bytes and tables become [`batch::Batch`]es (columns of rollouts); a policy turns a batch into
 //! [`tally::Observations`]; a [`tally::Tally`] adds them up exactly and in any order; [`estimates`] reads a tally.
 
+pub mod arch;
 pub mod batch;
 pub mod checks;
 pub mod dd;
@@ -21,5 +22,6 @@ pub mod run;
 pub mod seen;
 pub mod tally;
 pub mod tasks;
+pub mod threads;
 
 pub use error::{Error, Result};

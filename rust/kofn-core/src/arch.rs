@@ -1,0 +1,120 @@
+//! One source, several machines: runs a kernel compiled for what this processor offers.
+//!
+//! A wheel must run on every x86-64 processor, so the compiler may use nothing newer than SSE2. A [`Kernel`] is
+//! compiled once more for each [`Level`] and the best that the processor has is chosen when it runs. No level may
+//! change a result: kernels use operations that are correctly rounded everywhere, and the compiler fuses none.
+//!
+//! `KOFN_ARCH=baseline` (or `v3`) in the environment keeps to that level: for tests, and to tell a fault of a
+//! processor's extension from one of ours.
+
+use std::sync::OnceLock;
+
+/// What code may assume of the processor, lowest first: the levels of the x86-64 psABI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What the target promises.
+    Baseline,
+    /// AVX2, BMI and FMA.
+    V3,
+    /// AVX-512 F, BW, CD, DQ and VL.
+    V4,
+}
+
+/// Work that is worth compiling for each level. `run` must be `#[inline(always)]`, and so must what it calls in its
+/// loops: only code inlined into a level's function is compiled for that level.
+pub trait Kernel {
+    /// What the work gives.
+    type Output;
+    /// Do the work.
+    fn run(self) -> Self::Output;
+}
+
+/// Run a kernel at the best level there is.
+pub fn run<K: Kernel>(kernel: K) -> K::Output {
+    run_at(level(), kernel)
+}
+
+/// The level in use: found out once.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let most = match std::env::var("KOFN_ARCH").as_deref() {
+            Ok("baseline") => Level::Baseline,
+            Ok("v3") => Level::V3,
+            _ => Level::V4,
+        };
+        best().min(most)
+    })
+}
+
+/// The best level of this processor.
+#[cfg(target_arch = "x86_64")]
+#[must_use]
+pub fn best() -> Level {
+    macro_rules! has {
+        ($($feature:tt),*) => { true $(&& std::is_x86_feature_detected!($feature))* };
+    }
+    let v3 = has!("avx2", "bmi1", "bmi2", "fma", "lzcnt", "movbe", "popcnt");
+    let v4 = has!("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl");
+    match (v3, v4) {
+        (true, true) => Level::V4,
+        (true, false) => Level::V3,
+        _ => Level::Baseline,
+    }
+}
+
+/// The best level of this processor.
+#[cfg(not(target_arch = "x86_64"))]
+#[must_use]
+pub fn best() -> Level {
+    Level::Baseline
+}
+
+/// Run a kernel at a level, or at the best there is if that is lower.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "a function compiled for a level is called where that level was found")]
+pub fn run_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,movbe,popcnt")]
+    fn v3<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
+    }
+    #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi1,bmi2,fma,lzcnt,movbe,popcnt")]
+    fn v4<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
+    }
+    match level.min(best()) {
+        Level::Baseline => kernel.run(),
+        // SAFETY: `best` found the features that the function is compiled for.
+        Level::V3 => unsafe { v3(kernel) },
+        // SAFETY: likewise.
+        Level::V4 => unsafe { v4(kernel) },
+    }
+}
+
+/// Run a kernel at a level, or at the best there is if that is lower.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn run_at<K: Kernel>(_level: Level, kernel: K) -> K::Output {
+    kernel.run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sum<'a>(&'a [f64]);
+
+    impl Kernel for Sum<'_> {
+        type Output = f64;
+        #[inline(always)]
+        fn run(self) -> f64 {
+            self.0.iter().fold(0.0, |sum, x| sum + x * 0.1)
+        }
+    }
+
+    #[test]
+    fn levels_agree_to_the_bit() {
+        let values: Vec<f64> = (0..1000).map(|i| f64::from(i).sqrt()).collect();
+        let results = [Level::Baseline, Level::V3, Level::V4].map(|level| run_at(level, Sum(&values)).to_bits());
+        assert_eq!(results, [run(Sum(&values)).to_bits(); 3]);
+    }
+}
