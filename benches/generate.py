@@ -9,9 +9,12 @@ import numpy as np
 
 
 def rollouts(rows: int, tasks: int, order: str, *, discrete: bool, seed: int = 7) -> dict[str, np.ndarray]:
-    """Return ids, verdicts and scores of `rows` rollouts; `order` is "random" or "grouped"."""
+    """Return ids, verdicts and scores of `rows` rollouts; `order` is "random", "grouped" or "skewed"."""
     random = np.random.default_rng(seed)
     groups = random.integers(0, tasks, rows)
+    if order == "skewed":
+        # Half of all rollouts are of one task in a hundred.
+        groups[random.random(rows) < 0.5] %= max(tasks // 100, 1)
     if order == "grouped":
         groups.sort()
     scores = random.integers(0, 11, rows) / 10 if discrete else random.random(rows)

@@ -1,0 +1,28 @@
+"""The jobs: each takes a scale (1 for the sizes that the goals name) and yields pieces of work."""
+
+from jobs import checks, counts, files, loop, passes, scores
+
+PEERS = (
+    "duckdb",
+    "inspect_ai",
+    "msgspec",
+    "numba",
+    "orjson",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "scipy",
+    "scorio",
+)
+"""Packages that jobs measure where they are installed."""
+
+JOBS = {
+    "grade": checks.grading,
+    "count": counts.counting,
+    "sort": scores.sorting,
+    "pass": passes.estimating,
+    "best": scores.ordering,
+    "verl": scores.resampling,
+    "file": files.reading,
+    "loop": loop.looping,
+}

@@ -3,64 +3,78 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import generate
-from harness import OURS, Job
+import numpy as np
+from harness import OURS, Job, nanoseconds, ratio
 
 from kofn.runs import report_files
 
 
-def reading(rows: int) -> Iterator[Job]:
-    """Report a native file; peers parse it and count passes by task, which is less."""
-    path = generate.native(Path(tempfile.gettempdir()) / f"kofn-bench-{rows}.jsonl", max(rows // 20_000, 5))
+def reading(scale: float) -> Iterator[Job]:
+    """Report a native file; peers parse it into the columns that the report needs, or count, which is less."""
+    megabytes = int(100 * scale)
+    path = generate.native(Path(tempfile.gettempdir()) / f"kofn-bench-{megabytes}.jsonl", megabytes)
     size = path.stat().st_size
 
-    def passes(record: dict[str, object]) -> bool:
-        checks = record["verifiers"][0]["checks"]  # type: ignore[index]
-        return all(check["passed"] for check in checks if check["required"])
-
-    def by_lines(loads: object) -> tuple[int, int]:
-        tasks, passed = set(), 0
+    def by_lines(loads: Callable[[bytes], Any]) -> tuple[int, int]:
+        tasks, rollouts, verdicts, rewards, durations, tokens = [], [], [], [], [], []
         with path.open("rb") as file:
             next(file)
             for line in file:
-                record = loads(line)  # type: ignore[operator]
-                tasks.add(record["task"])
-                passed += passes(record)
-        return len(tasks), passed
+                record = loads(line)
+                checks = record["verifiers"][0]["checks"]
+                tasks.append(record["task"])
+                rollouts.append(record["rollout"])
+                verdicts.append(all(check["passed"] for check in checks if check["required"]))
+                rewards.append(sum(check["passed"] for check in checks) / len(checks))
+                durations.append(record["duration_s"])
+                tokens.append(sum(record["usage"].values()))
+        columns = [np.array(column) for column in (rollouts, verdicts, rewards, durations, tokens)]
+        return len(set(tasks)), int(columns[1].sum())
 
     def ours() -> tuple[int, int]:
-        counts = report_files([str(path)], statistics=["pass@1"]).counts
+        # The default report: verdicts, scores, durations and tokens.
+        counts = report_files([str(path)]).counts
         return counts["tasks"], counts["successes"]
 
     contenders = {OURS: ours}
     import json
 
-    contenders["json, Python loop"] = lambda: by_lines(json.loads)
+    contenders["json, columns"] = lambda: by_lines(json.loads)
     if find_spec("orjson"):
         import orjson
 
-        contenders["orjson, Python loop"] = lambda: by_lines(orjson.loads)
+        contenders["orjson, columns"] = lambda: by_lines(orjson.loads)
     if find_spec("msgspec"):
         import msgspec
 
-        contenders["msgspec, Python loop"] = lambda: by_lines(msgspec.json.decode)
+        contenders["msgspec, columns"] = lambda: by_lines(msgspec.json.decode)
     if find_spec("duckdb"):
         import duckdb
 
-        query = (
-            "select count(distinct task), count(*) filter (where len(list_filter(verifiers[1].checks, "
-            "c -> c.required and not c.passed)) = 0) from read_json(?, format='newline_delimited', "
-            "columns={task: 'varchar', verifiers: 'struct(checks struct(required boolean, passed boolean)[])[]'}) "
-            "where task is not null"
-        )
-        contenders["duckdb read_json"] = lambda: duckdb.execute(query, [str(path)]).fetchone()
+        query = """
+            with rollouts as (
+                select task, len(list_filter(verifiers[1].checks, lambda c: c.required and not c.passed)) = 0 as passed,
+                    len(list_filter(verifiers[1].checks, lambda c: c.passed)) / len(verifiers[1].checks) as reward,
+                    duration_s, usage.input_tokens + usage.output_tokens as tokens
+                from read_json(?, format = 'newline_delimited', columns = {
+                    task: 'varchar', rollout: 'bigint', duration_s: 'double',
+                    usage: 'struct(input_tokens bigint, output_tokens bigint)',
+                    verifiers: 'struct(checks struct(required boolean, passed boolean)[])[]'})
+                where task is not null),
+            tasks as (
+                select count(*) n, count(*) filter (passed) c, avg(reward) reward, avg(duration_s) seconds,
+                    avg(tokens) tokens
+                from rollouts group by task)
+            select count(*), sum(c), avg(reward), avg(seconds), avg(tokens) from tasks
+            """
+        contenders["duckdb read_json"] = lambda: duckdb.execute(query, [str(path)]).fetchone()[:2]
     agree = lambda a, b: tuple(a) == tuple(b)
-    absent = [name for name in ("orjson", "msgspec", "duckdb") if not find_spec(name)]
-    yield Job("native file to report", "bytes", size, size, contenders, agree, absent)
-
-
-JOBS = {"file": reading}
+    gates = (ratio(5, "duckdb read_json"), ratio(8, "orjson, columns"))
+    # 0.8 GB/s of process time.
+    yield Job("native file to report", "bytes", size, size, 0, contenders, gates, (nanoseconds(1.25),), agree)
