@@ -68,10 +68,10 @@ def reading(scale: float) -> Iterator[Job]:
                     verifiers: 'struct(checks struct(required boolean, passed boolean)[])[]'})
                 where task is not null),
             tasks as (
-                select count(*) n, count(*) filter (passed) c, avg(reward) reward, avg(duration_s) seconds,
+                select count(*) n, count(*) filter (passed) c, avg(reward) reward, avg(duration_s) as duration,
                     avg(tokens) tokens
                 from rollouts group by task)
-            select count(*), sum(c), avg(reward), avg(seconds), avg(tokens) from tasks
+            select count(*), sum(c), avg(reward), avg(duration), avg(tokens) from tasks
             """
         contenders["duckdb read_json"] = lambda: duckdb.execute(query, [str(path)]).fetchone()[:2]
     agree = lambda a, b: tuple(a) == tuple(b)
