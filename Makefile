@@ -17,7 +17,7 @@ RUST_SOURCES := $(shell find rust -type f) Cargo.toml Cargo.lock
 STUB_ALLOWLIST := tests/stubtest_allowlist.txt
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-quick help demo test lint fmt clauses build wheel wheel-check workflows-check fuzz clean
+.PHONY: bench bench-quick guard help demo test lint fmt clauses build wheel wheel-check workflows-check fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench: $(VENV)/.group-build $(VENV)/.group-bench ## measure a release build besi
 bench-quick: $(VENV)/.group-build $(VENV)/.group-bench ## the same on small inputs
 	$(BIN)/maturin develop --quiet --release
 	$(PY) benches/run.py --quick
+
+guard: ## count the instructions of the kernels and compare with those on record (needs valgrind)
+	$(PYTHON) tools/instructions.py
 
 clean: ## remove the environment, builds and caches
 	rm -rf $(VENV) target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis fuzz/target
