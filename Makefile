@@ -17,7 +17,7 @@ RUST_SOURCES := $(shell find rust -type f) Cargo.toml Cargo.lock
 STUB_ALLOWLIST := tests/stubtest_allowlist.txt
 
 .DEFAULT_GOAL := help
-.PHONY: bench bench-quick guard help demo test lint fmt clauses build wheel wheel-check workflows-check fuzz clean
+.PHONY: bench bench-quick growth guard help demo test lint fmt clauses build wheel wheel-check workflows-check fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,10 @@ bench: $(VENV)/.group-build $(VENV)/.group-bench ## measure a release build besi
 bench-quick: $(VENV)/.group-build $(VENV)/.group-bench ## the same on small inputs
 	$(BIN)/maturin develop --quiet --release
 	$(PY) benches/run.py --quick
+
+growth: $(VENV)/.group-build $(VENV)/.group-bench ## draw how cost grows with size
+	$(BIN)/maturin develop --quiet --release
+	$(PY) benches/growth.py docs/growth.svg
 
 guard: ## count the instructions of the kernels and compare with those on record (needs valgrind)
 	$(PYTHON) tools/instructions.py
