@@ -3,14 +3,22 @@
 //! Values are those of the single functions to the last bit. What differs is how often they are computed: once a
 //! distinct (n, c) where those repeat, and from shared tables of binomials where they do not.
 
+use std::ops::Range;
+
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
 use super::binomials::Binomials;
 use super::domain::check;
 use super::hypergeometric::Kind;
+use super::spread::{Numbering, Table};
+use crate::arch::{self, Kernel};
 use crate::error::{Error, Result};
 use crate::plan::MAX_COUNT;
+use crate::threads;
+
+/// Tasks that a thread takes at once.
+const PART: usize = 1 << 15;
 
 /// n and c of each task; a slice of length 1 stands for every task.
 #[derive(Clone, Copy, Debug)]
@@ -58,15 +66,8 @@ impl Counts<'_> {
             return Err(Error::argument("c", format!("{} counts beside {} of n", self.c.len(), self.n.len())));
         }
         let most_k = ks.map(|ks| ks.iter().copied().max().unwrap_or(1));
-        let (mut least, mut most) = (u64::MAX, 0);
-        let mut right = true;
-        for i in 0..self.len() {
-            let (n, c) = self.cell(i);
-            // A negative count is far above 2^53 as an unsigned one.
-            right &= c <= n && n <= MAX_COUNT && n >= most_k.unwrap_or(1);
-            least = least.min(n);
-            most = most.max(n);
-        }
+        let found = self.each_part(&mut [], 0, |[n, c], _| arch::run(Check { n, c, fewest: most_k.unwrap_or(1) }));
+        let right = found.iter().all(|found| found.right);
         // Only a wrong count is worth the way that tells which.
         for i in (0..self.len()).filter(|_| !right) {
             let at = (self.len() > 1).then_some(i);
@@ -78,29 +79,49 @@ impl Counts<'_> {
             check(1, 0, Some(0), None)?;
         }
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        Ok(Span { least: size(least), most: size(most) })
+        let least = found.iter().map(|found| found.least).min().unwrap_or(0);
+        Ok(Span { least: size(least), most: size(found.iter().map(|found| found.most).max().unwrap_or(0)) })
+    }
+
+    /// Do `work` on n and c of fixed parts of the tasks, and on their rows of `width` values in `out`, by all threads.
+    fn each_part<R: Send>(
+        &self,
+        out: &mut [f64],
+        width: usize,
+        work: impl Fn([&[i64]; 2], &mut [f64]) -> R + Sync,
+    ) -> Vec<R> {
+        fn pick<'a>(range: &Range<usize>, values: &'a [i64], repeated: &'a [i64]) -> &'a [i64] {
+            if repeated.is_empty() { &values[range.clone()] } else { &repeated[..range.len()] }
+        }
+        let len = self.len();
+        let repeated = |values: &[i64]| match values {
+            [only] if len > 1 => vec![*only; len.min(PART)],
+            _ => Vec::new(),
+        };
+        let (all_n, all_c) = (repeated(self.n), repeated(self.c));
+        let mut rest = out;
+        let mut parts = Vec::with_capacity(len.div_ceil(PART));
+        for start in (0..len).step_by(PART) {
+            let range = start..len.min(start + PART);
+            let rows = rest.split_off_mut(..range.len() * width).unwrap_or_default();
+            parts.push((range, rows));
+        }
+        threads::map(parts, |(range, rows)| work([pick(&range, self.n, &all_n), pick(&range, self.c, &all_c)], rows))
     }
 
     /// pass@k or pass^k of every task for every k: `out[i * ks.len() + j]` for task i and `ks[j]`.
     pub fn pass(&self, kind: Kind, ks: &[u64], out: &mut [f64]) -> Result<()> {
         let span = self.checked(Some(ks))?;
-        if Memo::is_dense(span, self.len()) {
-            return self.rows(span, ks.len(), out, |n, c, row| {
-                kind.curve(n, c, ks, row);
-                Ok(())
-            });
+        if !span.is_dense(self.len())
+            && let Some(binomials) = Binomials::new(span.most, ks, self.len())
+        {
+            self.each_part(out, ks.len(), |[n, c], out| binomials.rows(kind, n, c, out));
+            return Ok(());
         }
-        let Some(binomials) = Binomials::new(span.most, ks, self.len()) else {
-            return self.rows(span, ks.len(), out, |n, c, row| {
-                kind.curve(n, c, ks, row);
-                Ok(())
-            });
-        };
-        for (i, row) in out.chunks_exact_mut(ks.len().max(1)).enumerate() {
-            let (n, c) = self.cell(i);
-            binomials.row(kind, n, c, row);
-        }
-        Ok(())
+        self.rows(span, ks.len(), out, |n, c, row| {
+            kind.curve(n, c, ks, row);
+            Ok(())
+        })
     }
 
     /// Any other estimator of (n, c, k), in the same layout. `value` may refuse what only it knows to be wrong.
@@ -132,14 +153,43 @@ impl Counts<'_> {
         out: &mut [f64],
         row: impl Fn(u64, u64, &mut [f64]) -> Result<()>,
     ) -> Result<()> {
-        let mut memo = Memo::new(span, self.len());
+        if span.is_dense(self.len()) {
+            return self.dense_rows(span, width, out, row);
+        }
+        let mut first: HashMap<(u64, u64), usize, FixedState> = HashMap::default();
         for i in 0..self.len() {
             let (n, c) = self.cell(i);
-            match memo.first(n, c, i) {
-                Some(first) => out.copy_within(first * width..(first + 1) * width, i * width),
-                None => row(n, c, &mut out[i * width..(i + 1) * width])?,
+            let at = *first.entry((n, c)).or_insert(i);
+            if at == i {
+                row(n, c, &mut out[i * width..(i + 1) * width])?;
+            } else {
+                out.copy_within(at * width..(at + 1) * width, i * width);
             }
         }
+        Ok(())
+    }
+
+    /// The same by a table of all cells that there can be.
+    fn dense_rows(
+        &self,
+        span: Span,
+        width: usize,
+        out: &mut [f64],
+        row: impl Fn(u64, u64, &mut [f64]) -> Result<()>,
+    ) -> Result<()> {
+        let cells = span.cells().unwrap_or(0);
+        let numbering = Numbering { least: span.least as u64, by: span.most as u64 + 1 };
+        let mut met = vec![false; cells];
+        for i in 0..self.len() {
+            let (n, c) = self.at(i);
+            met[numbering.of(n, c)] = true;
+        }
+        let mut table = Table::new(cells, width);
+        for cell in (0..cells).filter(|&cell| met[cell]) {
+            let (n, c) = (span.least + cell / (span.most + 1), cell % (span.most + 1));
+            row(n as u64, c as u64, table.row_mut(cell))?;
+        }
+        self.each_part(out, width, |cells, out| table.spread(cells, numbering, out));
         Ok(())
     }
 }
@@ -151,56 +201,43 @@ fn count(name: &str, value: i64, at: Option<usize>) -> Result<u64> {
     })
 }
 
-/// Where each (n, c) was met first.
-enum Memo {
-    /// By (n - least) (most + 1) + c, as position + 1.
-    Dense {
-        least: u64,
-        stride: u64,
-        first: Vec<u32>,
-    },
-    Sparse(HashMap<(u64, u64), usize, FixedState>),
-}
-
-impl Memo {
-    /// How many cells there can be, if that is not absurd.
-    fn cells(span: Span) -> Option<usize> {
-        span.most.checked_sub(span.least)?.checked_add(1)?.checked_mul(span.most.checked_add(1)?)
+impl Span {
+    /// How many (n, c) there can be, if that is not absurd.
+    fn cells(self) -> Option<usize> {
+        self.most.checked_sub(self.least)?.checked_add(1)?.checked_mul(self.most.checked_add(1)?)
     }
 
     /// Whether the possible cells are so few that most tasks repeat one.
-    fn is_dense(span: Span, tasks: usize) -> bool {
-        Self::cells(span).is_some_and(|cells| cells <= tasks / 2 + 64) && u32::try_from(tasks).is_ok()
+    fn is_dense(self, tasks: usize) -> bool {
+        self.cells().is_some_and(|cells| cells <= tasks / 2 + 64)
     }
+}
 
-    fn new(span: Span, tasks: usize) -> Self {
-        match Self::cells(span) {
-            Some(cells) if Self::is_dense(span, tasks) => {
-                Self::Dense { least: span.least as u64, stride: span.most as u64 + 1, first: vec![0; cells] }
-            }
-            _ => Self::Sparse(HashMap::default()),
-        }
-    }
+/// Whether every c <= n, and every n from `fewest` to 2^53.
+struct Check<'a> {
+    n: &'a [i64],
+    c: &'a [i64],
+    fewest: u64,
+}
 
-    /// The earlier task with these counts; notes task `i` if there is none.
-    fn first(&mut self, n: u64, c: u64, i: usize) -> Option<usize> {
-        match self {
-            Self::Dense { least, stride, first } => {
-                let slot = &mut first[usize::try_from((n - *least) * *stride + c).ok()?];
-                if *slot == 0 {
-                    *slot = u32::try_from(i + 1).ok()?;
-                    return None;
-                }
-                Some(*slot as usize - 1)
-            }
-            Self::Sparse(first) => {
-                let mut known = true;
-                let at = *first.entry((n, c)).or_insert_with(|| {
-                    known = false;
-                    i
-                });
-                known.then_some(at)
-            }
+struct Checked {
+    right: bool,
+    least: u64,
+    most: u64,
+}
+
+impl Kernel for Check<'_> {
+    type Output = Checked;
+    #[inline(always)]
+    fn run(self) -> Checked {
+        let (mut least, mut most, mut right) = (u64::MAX, 0, true);
+        for (n, c) in self.n.iter().zip(self.c) {
+            // A negative count is far above 2^53 as an unsigned one.
+            let (n, c) = (n.cast_unsigned(), c.cast_unsigned());
+            right &= c <= n;
+            least = least.min(n);
+            most = most.max(n);
         }
+        Checked { right: right && least >= self.fewest && most <= MAX_COUNT, least, most }
     }
 }

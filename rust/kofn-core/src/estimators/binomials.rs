@@ -5,6 +5,8 @@
 //! everything within the error rounds to one float, which is then the correctly rounded value.
 
 use super::hypergeometric::{Kind, STEP_ERROR, unchecked};
+use super::spread::{done, room};
+use crate::arch::{self, Kernel};
 use crate::dd::Double;
 use crate::exact::power_of_two;
 
@@ -13,8 +15,8 @@ const MOST: usize = 1 << 14;
 /// Fewer tasks than this do not pay for the tables.
 const FEWEST: usize = 64;
 
-/// Columns worked on together.
-const GROUP: usize = 4;
+/// Columns worked on together: a vector of the widest machines.
+const GROUP: usize = 8;
 
 type Group = [f64; GROUP];
 
@@ -74,30 +76,16 @@ impl<'a> Binomials<'a> {
         Some(Self { ks, values, inverses, relative_error })
     }
 
-    /// The values of one task for every k.
-    pub(super) fn row(&self, kind: Kind, n: u64, c: u64, out: &mut [f64]) {
-        let u = kind.unwanted(n, c);
-        if u == 0 {
-            // What is not there cannot be drawn; 1 minus 1 is no value to round.
-            let certain = if kind == Kind::All { 1.0 } else { 0.0 };
-            return out.fill(certain);
-        }
-        let groups = self.ks.len().div_ceil(GROUP);
-        let row = |j: u64| {
-            let at = usize::try_from(j).unwrap_or(0) * groups;
-            at..at + groups
+    /// The values of tasks with these n and c, a row each: `out[i * ks.len() + j]` for task i and `ks[j]`.
+    pub(super) fn rows(&self, kind: Kind, n: &[i64], c: &[i64], out: &mut [f64]) {
+        let open = match kind {
+            Kind::AtLeastOne => arch::run(Rows { table: self, figure: AtLeastOne(self.relative_error), n, c, out }),
+            Kind::All => arch::run(Rows { table: self, figure: All(self.relative_error), n, c, out }),
         };
-        let (top, bottom, error) = (&self.values[row(n - u)], &self.inverses[row(n)], self.relative_error);
-        let settled = match kind {
-            Kind::AtLeastOne => each(top, bottom, out, |product, rest| {
-                // Exact, for the product is at most 1 but for the cuts.
-                let value = 1.0 - product;
-                (value, ((1.0 - value) - product) - rest, error)
-            }),
-            Kind::All => each(top, bottom, out, |product, rest| (product, rest, product * error)),
-        };
-        if !settled {
-            for (out, &k) in out.iter_mut().zip(self.ks) {
+        let width = self.ks.len();
+        for i in open {
+            let (n, c) = (n[i].cast_unsigned(), c[i].cast_unsigned());
+            for (out, &k) in out[i * width..(i + 1) * width].iter_mut().zip(self.ks) {
                 *out = match kind {
                     Kind::AtLeastOne => unchecked::pass_at_k(n, c, k),
                     Kind::All => unchecked::pass_hat_k(n, c, k),
@@ -107,37 +95,107 @@ impl<'a> Binomials<'a> {
     }
 }
 
-/// Round every product's `figure`, given as value, low part and error; whether each was settled.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "the closure must become part of the loop")]
-fn each(top: &[Cut], bottom: &[Cut], out: &mut [f64], figure: impl Fn(f64, f64) -> (f64, f64, f64)) -> bool {
-    // No branch a value, and groups of a fixed size: compilers make vectors of that.
-    let rounded = |(top, bottom): (&Cut, &Cut)| {
-        let (mut values, mut unlike) = (Group::default(), [0; GROUP]);
-        for i in 0..GROUP {
-            let product = top.high[i] * bottom.high[i];
-            let rest = top.high[i] * bottom.low[i] + top.low[i] * (bottom.high[i] + bottom.low[i]);
-            let (value, low, error) = figure(product, rest);
-            let (below, above) = (value + (low - error), value + (low + error));
-            unlike[i] = below.to_bits() ^ above.to_bits();
-            values[i] = below;
+/// What becomes of a product.
+trait Figure: Copy {
+    const KIND: Kind;
+    /// The figure of a product and its low part, as value, low part and error.
+    fn of(self, product: f64, rest: f64) -> (f64, f64, f64);
+}
+
+/// [`Kind::AtLeastOne`], with the products' relative error.
+#[derive(Clone, Copy)]
+struct AtLeastOne(f64);
+
+impl Figure for AtLeastOne {
+    const KIND: Kind = Kind::AtLeastOne;
+    #[inline(always)]
+    fn of(self, product: f64, rest: f64) -> (f64, f64, f64) {
+        // Exact, for the product is at most 1 but for the cuts.
+        let value = 1.0 - product;
+        (value, ((1.0 - value) - product) - rest, self.0)
+    }
+}
+
+/// [`Kind::All`], likewise.
+#[derive(Clone, Copy)]
+struct All(f64);
+
+impl Figure for All {
+    const KIND: Kind = Kind::All;
+    #[inline(always)]
+    fn of(self, product: f64, rest: f64) -> (f64, f64, f64) {
+        (product, rest, product * self.0)
+    }
+}
+
+/// See [`Binomials::rows`]; gives the tasks whose values do not settle.
+struct Rows<'a, F> {
+    table: &'a Binomials<'a>,
+    figure: F,
+    n: &'a [i64],
+    c: &'a [i64],
+    out: &'a mut [f64],
+}
+
+impl<'a, F: Figure> Kernel for Rows<'a, F> {
+    type Output = Vec<usize>;
+    #[inline(always)]
+    fn run(self) -> Vec<usize> {
+        let Self { table, figure, n, c, out } = self;
+        let (width, groups) = (table.ks.len(), table.ks.len().div_ceil(GROUP));
+        // What is not there cannot be drawn; 1 minus 1 is no value to round.
+        let certain = if F::KIND == Kind::All { 1.0 } else { 0.0 };
+        let (mut open, mut spare) = (Vec::new(), [0.0; GROUP]);
+        for (i, (&n, &c)) in n.iter().zip(c).enumerate() {
+            let (n, c) = (n.cast_unsigned(), c.cast_unsigned());
+            let u = F::KIND.unwanted(n, c);
+            let row = |table: &'a [Cut], j: u64| &table[usize::try_from(j).unwrap_or(usize::MAX) * groups..][..groups];
+            let (top, bottom) = (row(&table.values, n - u), row(&table.inverses, n));
+            let mut unlike = [0; GROUP];
+            for (group, (top, bottom)) in top.iter().zip(bottom).enumerate() {
+                // No branch between the reading and the writing: compilers make vectors of that.
+                let at = i * width + group * GROUP;
+                let room = room(out, at, &mut spare);
+                let mut values = [0.0; GROUP];
+                for lane in 0..GROUP {
+                    let product = top.high[lane] * bottom.high[lane];
+                    let rest =
+                        top.high[lane] * bottom.low[lane] + top.low[lane] * (bottom.high[lane] + bottom.low[lane]);
+                    let (value, low, error) = figure.of(product, rest);
+                    let (below, above) = (value + (low - error), value + (low + error));
+                    unlike[lane] |= below.to_bits() ^ above.to_bits();
+                    values[lane] = if u == 0 { certain } else { below };
+                }
+                *room = values;
+                done(out, at, &spare);
+            }
+            if u != 0 && unlike.iter().fold(0, |all, bits| all | bits) != 0 {
+                open.push(i);
+            }
         }
-        (values, unlike)
-    };
-    // Kept in registers, which a closure's captures are not.
-    let mut unlike = [0; GROUP];
-    let mut groups = top.iter().zip(bottom);
-    let (whole, part) = out.as_chunks_mut();
-    // By the chunks first: a zip that ends takes one more from its first.
-    for (out, group) in whole.iter_mut().zip(&mut groups) {
-        let (values, bits) = rounded(group);
-        *out = values;
-        unlike = std::array::from_fn(|i| unlike[i] | bits[i]);
+        open
     }
-    if let Some(group) = groups.next() {
-        let (values, bits) = rounded(group);
-        part.copy_from_slice(&values[..part.len()]);
-        unlike = std::array::from_fn(|i| unlike[i] | bits[i]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::{Level, run_at};
+
+    #[test]
+    fn levels_agree_to_the_bit() {
+        let n: Vec<i64> = (0..500).map(|i| 20 + i % 300).collect();
+        let c: Vec<i64> = n.iter().zip(0..).map(|(n, i)| i * 7 % (n + 1)).collect();
+        let ks = [1, 2, 3, 4, 5, 8, 13, 19, 20, 20, 11];
+        let table = Binomials::new(320, &ks, n.len());
+        assert!(table.is_some());
+        let Some(table) = table else { return };
+        let figure = AtLeastOne(table.relative_error);
+        let results = [Level::Baseline, Level::V3, Level::V4].map(|level| {
+            let mut out = vec![0.0; n.len() * ks.len()];
+            let open = run_at(level, Rows { table: &table, figure, n: &n, c: &c, out: &mut out });
+            (open, out.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
+        });
+        assert!(results.iter().all(|result| *result == results[0]));
     }
-    unlike == [0; GROUP]
 }

@@ -7,6 +7,7 @@ mod domain;
 pub mod hypergeometric;
 pub mod order;
 pub mod rows;
+mod spread;
 mod tails;
 mod wide;
 

@@ -237,6 +237,33 @@ fn batches_have_the_bits_of_single_values() {
     }
 }
 
+/// Rows are written in groups that reach into the next, in parts that threads share.
+#[test]
+fn rows_of_any_width_in_any_number_of_parts() {
+    for (tasks, n) in [(1, 20), (2, 20), (9, 20), (70_000, 20), (65, 300), (66_001, 300)] {
+        let c: Vec<i64> = (0..tasks).map(|i| i * i % (n + 1)).collect();
+        let various: Vec<i64> = (0..tasks).map(|i| n - i % 2).collect();
+        for ks in
+            [&[3][..], &[1, 2], &[2, 4, 6], &[1, 2, 3, 4, 5], &[1, 2, 3, 4, 5, 6, 7, 8], &[9, 7, 5, 3, 1, 2, 4, 6, 8]]
+        {
+            for n in [&[n][..], &various] {
+                let c: Vec<i64> =
+                    if n.len() == 1 { c.clone() } else { c.iter().zip(n).map(|(&c, &n)| c.min(n)).collect() };
+                let mut out = vec![f64::NAN; c.len() * ks.len()];
+                Counts { n, c: &c }.pass(Kind::All, ks, &mut out).unwrap();
+                let step = (c.len() / 40).max(1);
+                for i in (0..c.len()).step_by(step).chain(c.len().saturating_sub(9)..c.len()).chain([32_767, 32_768]) {
+                    let Some(row) = out.chunks(ks.len()).nth(i) else { continue };
+                    let [n, c] = [n[i.min(n.len() - 1)], c[i]].map(i64::cast_unsigned);
+                    for (&k, value) in ks.iter().zip(row) {
+                        assert_eq!(value.to_bits(), pass_hat_k(n, c, k).unwrap().to_bits(), "task {i}: {n} {c} {k}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn one_count_stands_for_every_task() {
     let mut out = [0.0; 3];
