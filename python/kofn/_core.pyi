@@ -44,21 +44,23 @@ def consecutive_groups(rollouts: int, group_size: int) -> TaskIndex: ...
 def count(index: TaskIndex, passed: NDArray[int8]) -> tuple[NDArray[int64], NDArray[int64]]: ...
 def canonical_label(label: str) -> str: ...
 def ascii_label(label: str) -> str: ...
-
-_Figures: TypeAlias = list[tuple[str, str, float]]
-
-def figures(
-    index: TaskIndex,
-    columns: _Columns,
-    statistics: list[str] | None,
-    k: list[int],
-    by: TaskIndex | None,
-    policy: tuple[str, float | None, str | None],
-    chosen: bool,
-    requested: int | list[tuple[str, int]] | None,
-    denominator: str,
-    on_short: str,
-) -> tuple[_Figures, list[tuple[str | None, _Figures]]]: ...
+def metrics(
+    groups: Any,
+    group_size: Any,
+    passed: Any,
+    scores: Any,
+    durations: Any,
+    tokens: Any,
+    valid: Any,
+    threshold: Any,
+    statistics: Any,
+    k: Any,
+    requested: Any,
+    denominator: Any,
+    by: Any,
+    on_short: Any,
+    ascii: bool,  # noqa: A002
+) -> dict[str, float]: ...
 
 @final
 class Tally:
@@ -75,7 +77,16 @@ class Tally:
         part: str | None,
         also: list[str] = ...,
     ) -> Tally: ...
-    def add_arrays(self, index: TaskIndex, columns: _Columns) -> None: ...
+    def add_arrays(
+        self,
+        groups: Any,
+        group_size: Any,
+        passed: Any,
+        scores: Any,
+        durations: Any,
+        tokens: Any,
+        valid: Any,
+    ) -> None: ...
     def add_run(self, run: Run, mask: NDArray[bool_] | None) -> None: ...
     def read(
         self,

@@ -8,9 +8,9 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Literal
 
-from kofn import _columns, _core, _values
+from kofn import _core, _values
 from kofn.errors import ArgumentError, ArgumentTypeError
-from kofn.policies import parts, resolve
+from kofn.policies import parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -185,30 +185,21 @@ def metrics(
     """
     if not isinstance(style, str) or style not in {"ascii", "symbols"}:
         raise ArgumentError(f'style: {_values.shown(style)} is not "ascii" or "symbols"')
-    index, columns = _columns.grouped(
+    figures = _core.metrics(
         groups,
         group_size,
-        {"passed": passed, "scores": scores, "durations": durations, "tokens": tokens, "valid": valid},
+        passed,
+        scores,
+        durations,
+        tokens,
+        valid,
+        threshold,
+        statistics,
+        k,
+        requested,
+        denominator,
+        by,
+        on_short,
+        style == "ascii",
     )
-    policy, chosen = resolve(None, threshold)
-    if denominator is None:
-        denominator = "recorded" if requested is None else "requested"
-    if len(index) == 0:
-        return {}
-    figures, views = _core.figures(
-        index,
-        columns,
-        label_list(statistics),
-        k_list(k),
-        None if by is None else _core.task_index("by", _columns.array("by", by).reshape(-1)),
-        parts(policy),
-        chosen,
-        requested_parts(requested),
-        _values.key(denominator, "denominator"),
-        _values.key(on_short, "on_short"),
-    )
-    at = 1 if style == "ascii" else 0
-    out = {f"{prefix}{figure[at]}": figure[2] for figure in figures}
-    for value, view in views:
-        out |= {f"{prefix}{value}/{figure[at]}": figure[2] for figure in view}
-    return out
+    return figures if prefix == "" else {f"{prefix}{label}": value for label, value in figures.items()}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from kofn import _columns, _values
+from kofn import _values
 from kofn._core import Tally
 from kofn._metrics import new_tally
 from kofn.errors import ArgumentError, ArgumentTypeError, EncodingError
-from kofn.policies import mask, resolve
+from kofn.policies import ScoreThreshold, VerifierVerdict, mask, resolve
 from kofn.reports import Report
 from kofn.runs import Run
 
@@ -102,26 +102,19 @@ class Accumulator:
         InputError, ArgumentError, ArgumentTypeError
             If the columns cannot be read, or contradict what was added before. Nothing was added then.
         """
-        columns = {
-            "passed": passed,
-            "scores": scores,
-            "durations": durations,
-            "tokens": tokens,
-            "valid": valid,
-        }
         if run is not None:
-            if groups is not None or group_size is not None or any(v is not None for v in columns.values()):
+            columns = (groups, group_size, passed, scores, durations, tokens, valid)
+            if any(column is not None for column in columns):
                 raise ArgumentError("run: give a run or columns, not both")
             if not isinstance(run, Run):
                 raise ArgumentTypeError(f"run: {type(run).__name__} is no Run; read one with kofn.read")
             self._tally.add_run(run._core, mask(self._policy, run))  # noqa: SLF001 - the run's core is for this
             return
-        if self._tally.policy[2] is not None:
+        if not isinstance(self._policy, (VerifierVerdict, ScoreThreshold)):
             raise ArgumentError(
                 f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default"
             )
-        index, flat = _columns.grouped(groups, group_size, columns)
-        self._tally.add_arrays(index, flat)
+        self._tally.add_arrays(groups, group_size, passed, scores, durations, tokens, valid)
 
     def merge(self, *others: Accumulator) -> None:
         """Add the content of others, which stay as they are.

@@ -6,6 +6,7 @@
 use crate::batch::{Batch, Status, Verdict};
 use crate::error::{Error, Result};
 use crate::exact;
+use crate::tally::Floats;
 
 /// The bits of one rollout's word.
 pub mod flags {
@@ -169,35 +170,70 @@ pub fn classify(batch: &Batch, policy: &Policy, mask: Option<&[bool]>) -> Classi
     out
 }
 
+/// What a policy makes of a rollout given as arrays, which is one of nine kinds: a verdict (none, fail, pass) and a
+/// score (none, below the bar, at least the bar).
+pub(crate) struct Kinds {
+    bar: f64,
+    /// The word of [`flags`] of each kind.
+    pub words: [u16; 9],
+}
+
+impl Kinds {
+    /// A rollout of which neither verdict nor score was obtained.
+    pub const NONE: usize = 0;
+
+    pub fn new(policy: &Policy) -> Self {
+        let bar = policy.bar();
+        let words = std::array::from_fn(|kind| {
+            let facts = Facts {
+                status: Status::Succeeded,
+                pass: u32::from(kind / 3 == 2),
+                fail: u32::from(kind / 3 == 1),
+                indeterminate: 0,
+                score: [f64::NAN, f64::MIN, f64::MAX][kind % 3],
+            };
+            policy.flags(&facts, false, bar)
+        });
+        Self { bar, words }
+    }
+
+    /// The kind of a rollout; `passed` is 1, 0 or -1 for none.
+    #[inline]
+    pub fn of(&self, passed: i8, score: f64) -> usize {
+        let verdict = usize::from(passed >= 0) + usize::from(passed > 0);
+        3 * verdict + usize::from(!score.is_nan()) + usize::from(score >= self.bar)
+    }
+}
+
 /// Classify rollouts given as arrays: each is `succeeded` with at most one verification. `passed` is 1, 0 or -1 for
 /// none; `valid` false means neither verdict nor score was obtained. Missing columns are empty.
 #[must_use]
-pub fn classify_arrays(len: usize, passed: &[i8], scores: &[f64], valid: &[bool], policy: &Policy) -> Classified {
-    let bar = policy.bar();
-    // A rollout is one of nine kinds: a verdict (none, fail, pass) and a score (none, below the bar, at least the bar).
-    let mut words = [[0u16; 3]; 3];
-    for (verdict, words) in words.iter_mut().enumerate() {
-        for (score, word) in [f64::NAN, f64::MIN, f64::MAX].into_iter().zip(words) {
-            let facts = Facts {
-                status: Status::Succeeded,
-                pass: u32::from(verdict == 2),
-                fail: u32::from(verdict == 1),
-                indeterminate: 0,
-                score,
-            };
-            *word = policy.flags(&facts, false, bar);
-        }
+pub fn classify_arrays(len: usize, passed: &[i8], scores: Floats<'_>, valid: &[bool], policy: &Policy) -> Classified {
+    match scores {
+        Floats::F64(scores) => classify_columns(len, passed, scores, valid, policy),
+        Floats::F32(scores) => classify_columns(len, passed, scores, valid, policy),
     }
-    let verdict_of =
-        |i: usize| passed.get(i).map_or(0, |&passed| usize::from(passed.saturating_add(1).unsigned_abs().min(2)));
+}
+
+fn classify_columns<T: Copy + Into<f64>>(
+    len: usize,
+    passed: &[i8],
+    scores: &[T],
+    valid: &[bool],
+    policy: &Policy,
+) -> Classified {
+    let kinds = Kinds::new(policy);
     // Adding 0.0 turns -0.0 into 0.0: one value, one level.
-    let score_of = |i: usize| scores.get(i).map_or(f64::NAN, |score| score + 0.0);
-    let kind = |score: f64| if score.is_nan() { 0 } else { 1 + usize::from(score >= bar) };
+    if passed.is_empty() && valid.is_empty() && scores.len() == len {
+        let score: Vec<f64> = scores.iter().map(|&score| score.into() + 0.0).collect();
+        return Classified { flags: score.iter().map(|&score| kinds.words[kinds.of(-1, score)]).collect(), score };
+    }
     let mut out = Classified { flags: Vec::with_capacity(len), score: Vec::with_capacity(len) };
     for i in 0..len {
         let valid = valid.get(i).copied().unwrap_or(true);
-        let (verdict, score) = if valid { (verdict_of(i), score_of(i)) } else { (0, f64::NAN) };
-        out.flags.push(words[verdict][kind(score)]);
+        let score = scores.get(i).filter(|_| valid).map_or(f64::NAN, |&score| score.into() + 0.0);
+        let passed = passed.get(i).filter(|_| valid).copied().unwrap_or(-1);
+        out.flags.push(kinds.words[kinds.of(passed, score)]);
         out.score.push(score);
     }
     out
@@ -276,7 +312,7 @@ mod tests {
         let out = classify_arrays(
             4,
             &[1, 0, -1, 1],
-            &[1.0, -0.0, f64::NAN, 1.0],
+            Floats::F64(&[1.0, -0.0, f64::NAN, 1.0]),
             &[true, true, true, false],
             &Policy::VerifierVerdict,
         );
@@ -334,10 +370,10 @@ mod tests {
     #[test]
     fn absent_columns_of_arrays_say_nothing() {
         let policy = Policy::ScoreThreshold(0.5);
-        let out = classify_arrays(2, &[], &[0.5, 0.25], &[], &policy);
+        let out = classify_arrays(2, &[], Floats::F32(&[0.5, 0.25]), &[], &policy);
         let bits: Vec<u16> = out.flags.iter().map(|word| word & (flags::SUCCESS | flags::VERDICT)).collect();
         assert_eq!(bits, [flags::SUCCESS, 0]);
-        let out = classify_arrays(2, &[1, 0], &[], &[], &Policy::VerifierVerdict);
+        let out = classify_arrays(2, &[1, 0], Floats::default(), &[], &Policy::VerifierVerdict);
         let bits: Vec<u16> = out.flags.iter().map(|word| word & (flags::SUCCESS | flags::SCORED)).collect();
         assert_eq!(bits, [flags::SUCCESS, 0]);
         assert!(out.score.iter().all(|score| score.is_nan()));

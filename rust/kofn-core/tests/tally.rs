@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use kofn_core::batch::{Batch, NO_INDEX, Status, Value, Verdict};
 use kofn_core::error::{Error, Unit};
+use kofn_core::estimates;
 use kofn_core::header::Requested;
 use kofn_core::json::{Mapping, Options, Source};
 use kofn_core::names::{Dictionary, IdKind, Names};
-use kofn_core::plan::{Needs, Plan};
+use kofn_core::plan::{Needs, Plan, Statistic};
 use kofn_core::policies::Policy;
 use kofn_core::run::dedupe::OnDuplicate;
 use kofn_core::run::{Group, Run};
-use kofn_core::tally::{Arrays, Denominator, Feed, Setup, Tally};
+use kofn_core::tally::{Arrays, Denominator, Feed, Floats, OnShort, Setup, Tally};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -236,7 +237,7 @@ fn a_bad_column_changes_nothing() {
     let before = tally.encode();
     let names = names(&["a"]);
     for arrays in [
-        Arrays { task: &[0], scores: &[f64::INFINITY], ..Arrays::default() },
+        Arrays { task: &[0], scores: Floats::F64(&[f64::INFINITY]), ..Arrays::default() },
         Arrays { task: &[0], durations: &[-2.0], ..Arrays::default() },
         Arrays { task: &[0], durations: &[f64::INFINITY], ..Arrays::default() },
         Arrays { task: &[0], tokens: &[-2], ..Arrays::default() },
@@ -376,12 +377,25 @@ fn a_mask_runs_on_over_the_batches_of_a_run() {
     assert_eq!(tally.estimate().expect("a report").all.counts.successes, Some(1000));
 }
 
+/// What a report and the figures alone make of columns.
+fn both(setup: &Setup, columns: &Arrays<'_>, tasks: usize) -> [Result<Vec<(Statistic, u64)>, String>; 2] {
+    let ids: Vec<String> = (0..tasks).map(|task| format!("task {task}")).collect();
+    let ids = names(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut tally = Tally::new(setup.clone(), None);
+    let report = tally.add_arrays(columns, &ids, IdKind::Text).and_then(|()| tally.estimate()).map(|report| {
+        report.all.statistics.into_iter().map(|(statistic, value, _)| (statistic, value.to_bits())).collect()
+    });
+    let figures = estimates::figures(setup.clone(), columns, tasks, || (Arc::new(ids), IdKind::Text))
+        .map(|figures| figures.all.into_iter().map(|(statistic, value)| (statistic, value.to_bits())).collect());
+    [report.map_err(|error| error.to_string()), figures.map_err(|error| error.to_string())]
+}
+
 #[test]
 fn figures_of_columns_are_those_of_a_report() {
     let (task, passed) = ([2, 0, 0, 1, 2, 2], [1, 0, 1, 1, -1, 0]);
     let (scores, durations) = ([0.5, 1.0, f64::NAN, 0.25, 2.0, 0.75], [1.0, 2.0, f64::NAN, 4.0, 5.0, 6.0]);
-    let columns = Arrays { task: &task, passed: &passed, scores: &scores, durations: &durations, ..Arrays::default() };
-    let ids = names(&["z", "y", "x"]);
+    let scores = Floats::F64(&scores);
+    let columns = Arrays { task: &task, passed: &passed, scores, durations: &durations, ..Arrays::default() };
     let lists: [&[&str]; 4] =
         [&["pass@1"], &["best_of_1", "mean_duration"], &["pass_rate", "mean_score"], &["coverage"]];
     let requests = [None, Some(Requested::Each(1)), Some(Requested::Each(3)), Some(Requested::Each(5))];
@@ -390,17 +404,69 @@ fn figures_of_columns_are_those_of_a_report() {
             let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
             let mut setup = Setup::new(Plan::new(Some(&labels), &[], None).expect("labels"));
             (setup.requested, setup.denominator) = (requested.clone(), denominator);
-            let mut tally = Tally::new(setup.clone(), None);
-            tally.add_arrays(&columns, &ids, IdKind::Text).expect("sound");
-            let figures = Tally::figures_of(setup, &columns, 3, || (Arc::new(ids.clone()), IdKind::Text));
-            match (tally.estimate(), figures) {
-                (Ok(report), Ok(figures)) => {
-                    assert_eq!(report.all.statistics, figures.all.statistics);
-                    assert_eq!(report.requested_from, figures.requested_from);
-                }
-                (Err(report), Err(figures)) => assert_eq!(report.to_string(), figures.to_string()),
-                (report, figures) => panic!("{labels:?} {requested:?} {} {}", report.is_ok(), figures.is_ok()),
-            }
+            let [report, figures] = both(&setup, &columns, 3);
+            assert_eq!(report, figures);
         }
+    }
+}
+
+fn score() -> impl Strategy<Value = f64> {
+    let odd = [0.0, -0.0, 1.0, 0.5, 0.1, -1e-300, 5e-324, 1e300, -f64::MAX, f64::MAX, f64::NAN];
+    prop_oneof![4 => prop::sample::select(vec![0.0, 1.0, 0.5, f64::NAN]), 1 => prop::sample::select(odd.to_vec()), 1 => -1.0..1.0f64]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn figures_alone_have_the_bits_of_a_report(
+        rows in prop::collection::vec((0u32..6, -1i8..2, score(), prop::option::weighted(0.9, 0.0..50.0f64), -1i64..9, any::<bool>()), 1..40),
+        has in prop::array::uniform5(any::<bool>()),
+        single in any::<bool>(),
+        even in any::<bool>(),
+        labels in prop::sample::subsequence(
+            vec!["pass@k", "pass^k", "pass_rate", "learnability", "coverage", "mean_score", "best_of_k", "worst_of_k", "mean_duration", "mean_total_tokens"], 0..10),
+        requested in prop::sample::select(vec![None, Some(1), Some(4), Some(40)]),
+        denominator in prop::sample::select(vec![Denominator::Requested, Denominator::Recorded, Denominator::Scorable]),
+        on_short in prop::sample::select(vec![OnShort::Raise, OnShort::Omit]),
+        threshold in prop::sample::select(vec![None, Some(0.5), Some(0.0)]),
+        ks in prop::sample::select(vec![vec![1], vec![1, 2, 3], vec![8, 2]]),
+    ) {
+        // Ids as an index has them: dense, in order of first appearance.
+        let mut met = Vec::new();
+        let task: Vec<u32> = rows.iter().enumerate().map(|(row, &(id, ..))| {
+            let id = if even { u32::try_from(row / 2).expect("small") } else { id };
+            let at = met.iter().position(|known| *known == id).unwrap_or(met.len());
+            if at == met.len() { met.push(id); }
+            u32::try_from(at).expect("small")
+        }).collect();
+        let [passed, scores, durations, tokens, valid] = has;
+        let column = |on: bool| if on { rows.len() } else { 0 };
+        let all_passed: Vec<i8> = rows.iter().map(|row| row.1).take(column(passed)).collect();
+        let wide: Vec<f64> = rows.iter().map(|row| row.2).take(column(scores && !single)).collect();
+        #[expect(clippy::cast_possible_truncation, reason = "what a float of 32 bits holds")]
+        let narrow: Vec<f32> = rows.iter().map(|row| row.2 as f32).map(|x| if x.is_infinite() { 0.25 } else { x }).take(column(scores && single)).collect();
+        let all_durations: Vec<f64> = rows.iter().map(|row| row.3.map_or(-0.5, |d| d)).take(column(durations)).collect();
+        let all_tokens: Vec<i64> = rows.iter().map(|row| row.4).take(column(tokens)).collect();
+        let all_valid: Vec<bool> = rows.iter().map(|row| row.5).take(column(valid)).collect();
+        let columns = Arrays {
+            task: &task,
+            passed: &all_passed,
+            scores: if single { Floats::F32(&narrow) } else { Floats::F64(&wide) },
+            durations: &all_durations,
+            tokens: &all_tokens,
+            valid: &all_valid,
+            by: None,
+        };
+        let labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
+        let uses_k = labels.iter().any(|label| label.ends_with('k'));
+        let ks: &[u64] = if labels.is_empty() || uses_k { &ks } else { &[] };
+        let plan = Plan::new((!labels.is_empty()).then_some(&labels[..]), ks, None).expect("labels");
+        let mut setup = Setup::new(plan);
+        (setup.requested, setup.denominator, setup.on_short) = (requested.map(Requested::Each), denominator, on_short);
+        if let Some(threshold) = threshold {
+            (setup.policy, setup.chosen) = (Policy::ScoreThreshold(threshold), true);
+        }
+        let [report, figures] = both(&setup, &columns, met.len());
+        prop_assert_eq!(report, figures);
     }
 }

@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{Run, read, run_from_arrays};
     #[pymodule_export]
-    use super::tally::{Tally, ascii_label, canonical_label, figures};
+    use super::tally::{Tally, ascii_label, canonical_label, metrics};
 
     #[pymodule_export]
     use super::estimators::{

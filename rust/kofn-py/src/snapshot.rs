@@ -7,20 +7,8 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Label, ASCII label, value of each figure; over all tasks, and for each group.
-pub type Figures = (Vec<(String, String, f64)>, Vec<(Option<String>, Vec<(String, String, f64)>)>);
-
 /// "No diagnosis" in the column of diagnoses.
 const NONE: u8 = u8::MAX;
-
-/// The figures of a report without its tables.
-pub fn figures(estimates: &Estimates) -> Figures {
-    let view = |view: &View| -> Vec<(String, String, f64)> {
-        view.statistics.iter().map(|(label, value, _)| (label.to_string(), label.ascii(), *value)).collect()
-    };
-    let groups = estimates.groups.iter().flatten().map(|(value, group)| (value.clone(), view(group))).collect();
-    (view(&estimates.all), groups)
-}
 
 /// The whole report.
 pub fn snapshot<'py>(

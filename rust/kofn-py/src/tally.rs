@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kofn_core::error::Unit;
 use kofn_core::header::Requested;
 use kofn_core::json::{Mapping, Options};
-use kofn_core::plan::{Needs, Plan};
+use kofn_core::plan::{MAX_COUNT, Needs, Plan, Statistic};
 use kofn_core::policies::Policy;
 use kofn_core::run::OnDuplicate;
 use kofn_core::tally::{self, Denominator, OnShort, Setup};
-use kofn_core::{Error, Result};
+use kofn_core::{Error, Result, estimates};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyTuple};
 
-use crate::door::arrays::Columns;
-use crate::door::groups::TaskIndex;
+use crate::door::arrays::{Given, text, whole};
+use crate::door::groups;
 use crate::errors::{detached, to_python, watched};
 use crate::run::Run;
 use crate::snapshot;
@@ -100,8 +100,21 @@ impl Tally {
     }
 
     /// Add columns of rollouts; see `Accumulator.update`.
-    fn add_arrays(&self, py: Python<'_>, index: &TaskIndex, columns: Columns<'_>) -> PyResult<()> {
-        let arrays = columns.borrow(index, None)?;
+    #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
+    fn add_arrays<'py>(
+        &self,
+        py: Python<'py>,
+        groups: Bound<'py, PyAny>,
+        group_size: Bound<'py, PyAny>,
+        passed: Bound<'py, PyAny>,
+        scores: Bound<'py, PyAny>,
+        durations: Bound<'py, PyAny>,
+        tokens: Bound<'py, PyAny>,
+        valid: Bound<'py, PyAny>,
+    ) -> PyResult<()> {
+        let columns = [&passed, &scores, &durations, &tokens, &valid];
+        let (index, columns) = Given { groups: &groups, group_size: &group_size, columns }.read(py)?;
+        let (index, arrays) = (&*index, columns.borrow(&index, None)?);
         detached(py, || self.lock().add_arrays(&arrays, index.names(), index.kind()))
     }
 
@@ -215,32 +228,122 @@ fn setup(
     })
 }
 
-/// The run-level figures of columns: (label, ascii label, value), and the same for each value of `by`; see
-/// `kofn.metrics`.
+/// What one of `kofn`'s own functions makes of an argument that is not plain.
+fn by_python<'py>(module: &str, function: &str, argument: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    argument.py().import(module)?.getattr(function)?.call1((argument,))
+}
+
+/// Every item of a list or tuple, or the one value, by `read`; none where it cannot read one.
+fn items<T>(value: &Bound<'_, PyAny>, read: impl Fn(&Bound<'_, PyAny>) -> Option<T>) -> Option<Vec<T>> {
+    if let Ok(list) = value.cast_exact::<PyList>() {
+        list.iter().map(|item| read(&item)).collect()
+    } else if let Ok(tuple) = value.cast_exact::<PyTuple>() {
+        tuple.iter().map(|item| read(&item)).collect()
+    } else {
+        read(value).map(|value| vec![value])
+    }
+}
+
+fn labels(statistics: &Bound<'_, PyAny>) -> PyResult<Option<Vec<String>>> {
+    match items(statistics, text) {
+        Some(labels) => Ok(Some(labels)),
+        None => by_python("kofn._metrics", "label_list", statistics)?.extract(),
+    }
+}
+
+fn ks(k: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    match items(k, |k| whole(k).filter(|k| (1..=MAX_COUNT).contains(k))) {
+        Some(ks) => Ok(ks),
+        None => by_python("kofn._metrics", "k_list", k)?.extract(),
+    }
+}
+
+/// The policy that a threshold means, and whether it was chosen.
+fn threshold_policy(threshold: &Bound<'_, PyAny>) -> PyResult<(PolicyParts, bool)> {
+    if threshold.is_none() {
+        return Ok((("verifier_verdict.v1".to_owned(), None, None), false));
+    }
+    let number = match threshold.cast_exact::<PyFloat>() {
+        Ok(number) if number.value().is_finite() => number.value(),
+        _ => by_python("kofn.policies", "ScoreThreshold", threshold)?.getattr("threshold")?.extract()?,
+    };
+    Ok((("score_threshold.v1".to_owned(), Some(number), None), true))
+}
+
+fn requested_parts(requested: &Bound<'_, PyAny>) -> PyResult<Option<RequestedParts>> {
+    match whole(requested).filter(|count| (1..=MAX_COUNT).contains(count)) {
+        Some(count) => Ok(Some(RequestedParts::Each(count))),
+        None if requested.is_none() => Ok(None),
+        None => by_python("kofn._metrics", "requested_parts", requested)?.extract(),
+    }
+}
+
+/// A word for `what`.
+fn key(value: &Bound<'_, PyAny>, what: &str) -> PyResult<String> {
+    match text(value) {
+        Some(text) => Ok(text),
+        None => value.py().import("kofn._values")?.getattr("key")?.call1((value, what))?.extract(),
+    }
+}
+
+/// The run-level figures of columns by their labels, ASCII ones or not; see `kofn.metrics`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
-#[pyo3(signature = (index, columns, statistics, k, by, policy, chosen, requested, denominator, on_short))]
-pub fn figures(
-    py: Python<'_>,
-    index: &TaskIndex,
-    columns: Columns<'_>,
-    statistics: Option<Vec<String>>,
-    k: Vec<u64>,
-    by: Option<&TaskIndex>,
-    policy: PolicyParts,
-    chosen: bool,
-    requested: Option<RequestedParts>,
-    denominator: &str,
-    on_short: &str,
-) -> PyResult<snapshot::Figures> {
-    let tag = by.map(|_| "by".to_owned());
-    let setup = setup(statistics, &k, tag, policy, chosen, requested, denominator, on_short)
+#[pyo3(signature = (groups, group_size, passed, scores, durations, tokens, valid, threshold, statistics, k, requested, denominator, by, on_short, ascii))]
+pub fn metrics<'py>(
+    py: Python<'py>,
+    groups: Bound<'py, PyAny>,
+    group_size: Bound<'py, PyAny>,
+    passed: Bound<'py, PyAny>,
+    scores: Bound<'py, PyAny>,
+    durations: Bound<'py, PyAny>,
+    tokens: Bound<'py, PyAny>,
+    valid: Bound<'py, PyAny>,
+    threshold: Bound<'py, PyAny>,
+    statistics: Bound<'py, PyAny>,
+    k: Bound<'py, PyAny>,
+    requested: Bound<'py, PyAny>,
+    denominator: Bound<'py, PyAny>,
+    by: Bound<'py, PyAny>,
+    on_short: Bound<'py, PyAny>,
+    ascii: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let given =
+        Given { groups: &groups, group_size: &group_size, columns: [&passed, &scores, &durations, &tokens, &valid] };
+    let (index, columns) = given.read(py)?;
+    let (policy, chosen) = threshold_policy(&threshold)?;
+    let out = PyDict::new(py);
+    if index.codes.is_empty() {
+        return Ok(out);
+    }
+    let labels = if statistics.is_none() { None } else { labels(&statistics)? };
+    let ks = if k.is_none() { Vec::new() } else { ks(&k)? };
+    let by = if by.is_none() { None } else { Some(groups::flat_index(py, "by", &by)?) };
+    let requested = requested_parts(&requested)?;
+    let denominator = match (&requested, denominator.is_none()) {
+        (None, true) => "recorded".to_owned(),
+        (Some(_), true) => "requested".to_owned(),
+        _ => key(&denominator, "denominator")?,
+    };
+    let tag = by.as_ref().map(|_| "by".to_owned());
+    let setup = setup(labels, &ks, tag, policy, chosen, requested, &denominator, &key(&on_short, "on_short")?)
         .map_err(|error| to_python(py, &error))?;
-    let arrays = columns.borrow(index, by)?;
-    detached(py, || {
+    let (index, arrays) = (&*index, columns.borrow(&index, by.as_ref())?);
+    let figures = detached(py, || {
         let names = || (Arc::clone(index.names()), index.kind());
-        Ok(snapshot::figures(&tally::Tally::figures_of(setup, &arrays, index.tasks(), names)?))
-    })
+        estimates::figures(setup, &arrays, index.tasks(), names)
+    })?;
+    let name = |statistic: &Statistic| if ascii { statistic.ascii() } else { statistic.to_string() };
+    for (statistic, value) in &figures.all {
+        out.set_item(name(statistic), value)?;
+    }
+    for (group, values) in &figures.groups {
+        for (statistic, value) in values {
+            // A value for each rollout leaves no task without one.
+            out.set_item(format!("{}/{}", group.as_deref().unwrap_or_default(), name(statistic)), value)?;
+        }
+    }
+    Ok(out)
 }
 
 /// The canonical spelling of a label, such as `pass@5` for `pass_at_5`.

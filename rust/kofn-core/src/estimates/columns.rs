@@ -118,10 +118,9 @@ impl Source<'_> {
     /// The values of one statistic.
     pub fn column(&self, statistic: &Statistic) -> Result<Column, Refusal> {
         let (values, cells, short) = match statistic {
-            Statistic::PassAtK(k) => self.of_cells(Some(*k), |n, c| hypergeometric::pass_at_k(n, c, *k))?,
-            Statistic::PassHatK(k) => self.of_cells(Some(*k), |n, c| hypergeometric::pass_hat_k(n, c, *k))?,
-            Statistic::PassRate => self.of_cells(None, |n, c| exact::quotient(i128::from(c), n))?,
-            Statistic::Learnability => self.of_cells(None, hypergeometric::learnability)?,
+            Statistic::PassAtK(_) | Statistic::PassHatK(_) | Statistic::PassRate | Statistic::Learnability => {
+                self.of_cells(statistic)?
+            }
             Statistic::Coverage => (self.coverage()?, None, 0),
             Statistic::MeanScore => (self.tasks.mean.clone(), None, 0),
             Statistic::BestOfK(k) => self.of_scores(*k, order::best_of_k)?,
@@ -140,11 +139,6 @@ impl Source<'_> {
         Ok(Column { statistic: statistic.clone(), values, cells, short })
     }
 
-    /// A task's id; empty where the tasks are unnamed.
-    fn name(&self, task: usize) -> String {
-        self.tasks.names.get(task).cloned().unwrap_or_default()
-    }
-
     /// Refuse what needs successes where no policy decides, and what needs n where n is unknown.
     fn cells(&self) -> Result<&Arc<Cells>, Refusal> {
         if self.undecided {
@@ -153,16 +147,16 @@ impl Source<'_> {
         self.cells.as_ref().ok_or_else(|| Refusal::UnknownRequested { because: self.because.to_owned() })
     }
 
-    fn of_cells(&self, k: Option<u64>, value: impl Fn(u64, u64) -> f64) -> Result<Values, Refusal> {
+    fn of_cells(&self, statistic: &Statistic) -> Result<Values, Refusal> {
         let cells = self.cells()?;
+        let k = statistic.k();
         let least = k.unwrap_or(1);
         let is_short = |&(n, _): &(u64, u64)| n < least;
         let short = cells.pairs.iter().zip(&cells.counts).filter(|(pair, _)| is_short(pair)).map(|(_, n)| n).sum();
         if let Some(k) = k {
             self.check_short(k, short, |task| cells.pairs[cells.codes[task] as usize].0)?;
         }
-        let values =
-            cells.pairs.iter().map(|pair| if is_short(pair) { f64::NAN } else { value(pair.0, pair.1) }).collect();
+        let values = cells.pairs.iter().map(|&(n, c)| of_counts(statistic, n, c)).collect();
         Ok((values, Some(Arc::clone(cells)), if k.is_some() { short } else { 0 }))
     }
 
@@ -172,7 +166,7 @@ impl Source<'_> {
         }
         // The first short task in report order, so that the message does not depend on the order of rollouts.
         let task = (0..self.ids.len()).find(|&task| n(task) < k).unwrap_or(0);
-        Err(Refusal::Short { task: self.name(task), n: n(task), k, tasks: short })
+        Err(Refusal::Short { task: self.tasks.names[task].clone(), n: n(task), k, tasks: short })
     }
 
     fn coverage(&self) -> Result<Vec<f64>, Refusal> {
@@ -233,7 +227,7 @@ impl Source<'_> {
             };
             let mut candidates: Vec<String> =
                 state.which.iter().map(|&number| full_series_name(&series.names[number as usize])).collect();
-            let name = || self.name(task);
+            let name = || self.tasks.names[task].clone();
             if candidates.len() > 1 {
                 candidates.sort_unstable();
                 return Err(Refusal::Ambiguous { task: name(), candidates });
@@ -256,6 +250,18 @@ impl Source<'_> {
             });
         }
         Ok(values)
+    }
+}
+
+/// A statistic that counts successes, of one task; NaN for too small an n.
+pub(super) fn of_counts(statistic: &Statistic, n: u64, c: u64) -> f64 {
+    match statistic {
+        _ if n < statistic.k().unwrap_or(1) => f64::NAN,
+        Statistic::PassAtK(k) => hypergeometric::pass_at_k(n, c, *k),
+        Statistic::PassHatK(k) => hypergeometric::pass_hat_k(n, c, *k),
+        Statistic::PassRate => exact::quotient(i128::from(c), n),
+        Statistic::Learnability => hypergeometric::learnability(n, c),
+        _ => f64::NAN,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading a tally: counts, one column a statistic, run-level means, omissions with reasons, notes, groups.
 
 mod columns;
+mod figures;
 mod notes;
 mod requested;
 
@@ -8,11 +9,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::estimators::order;
-use crate::plan::{Refusal, Statistic};
+use crate::plan::{Plan, Refusal, Statistic};
 use crate::policies::{Policy, flags};
 use crate::tally::{Counts, Denominator, Tally, UNTAGGED};
 
 pub use columns::{Cells, Column};
+pub use figures::{Figures, figures};
 pub use requested::RequestedFrom;
 
 /// What to work on in a task whose rollouts differ (spec 6.9).
@@ -122,40 +124,16 @@ enum Planned {
     Refused(String, Refusal),
 }
 
-/// What is asked of a tally.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// Everything a report shows, tasks in report order.
-    Report,
-    /// The run-level figures alone: tasks stay as they were added and unnamed.
-    Figures,
-}
-
 impl Tally {
     /// Compute a report. A refused statistic that was asked for is an error; a default one is omitted.
     pub fn estimate(&mut self) -> Result<Estimates> {
-        self.estimate_to(Extent::Report)
-    }
-
-    /// Compute the run-level figures alone, of a tally without a header whose tasks may have no names: the same bits,
-    /// without the work that only a table of tasks needs. What its errors say of tasks is empty.
-    pub(crate) fn unnamed_figures(&mut self) -> Result<Estimates> {
-        self.estimate_to(Extent::Figures)
-    }
-
-    fn estimate_to(&mut self, extent: Extent) -> Result<Estimates> {
-        if extent == Extent::Report || self.wants_scores() {
-            self.scores.compact();
-        }
+        self.scores.compact();
         let tally = &*self;
-        let resolved = match extent {
-            Extent::Report => requested::resolve(tally).map_err(|error| tally.placed(error))?,
-            Extent::Figures => requested::resolve_unnamed(tally)?,
-        };
+        let resolved = requested::resolve(tally).map_err(|error| tally.placed(error))?;
         let totals = |count: fn(&Counts) -> u32| tally.counts.iter().map(|c| u64::from(count(c))).sum::<u64>();
         let has_verdicts = totals(|c| c.of(flags::VERDICT)) > 0;
         let undecided = !tally.setup.chosen && !has_verdicts && totals(|c| c.of(flags::SCORED)) > 0;
-        let tasks = table(tally, resolved.names, &resolved.ids, resolved.requested, undecided, extent);
+        let tasks = table(tally, resolved.names, &resolved.ids, resolved.requested, undecided);
         let cells = match (&tasks.n, &tasks.successes) {
             (Some(n), Some(c)) => Some(Arc::new(Cells::new(n, c))),
             _ => None,
@@ -163,7 +141,7 @@ impl Tally {
         let source =
             columns::Source { tally, tasks: &tasks, ids: &resolved.ids, cells, undecided, because: &resolved.because };
         let mut planned = Vec::new();
-        for (statistic, asked) in statistics(tally, &tasks) {
+        for (statistic, asked) in statistics(&tally.setup.plan, tasks.n.as_deref()) {
             match source.column(&statistic) {
                 Ok(column) => planned.push(Planned::Column(column)),
                 Err(why) if asked => return Err(Error::Refused { label: statistic.to_string(), why }),
@@ -173,10 +151,7 @@ impl Tally {
         let viewer = Viewer { tally, tasks: &tasks, ids: &resolved.ids, undecided, has_verdicts, planned: &planned };
         let all = viewer.view(None);
         let groups = viewer.groups();
-        let notes = match extent {
-            Extent::Report => notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note),
-            Extent::Figures => Vec::new(),
-        };
+        let notes = notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note);
         let columns = planned
             .into_iter()
             .filter_map(|planned| match planned {
@@ -198,10 +173,12 @@ impl Tally {
 }
 
 /// The planned statistics, completed by pass@n and pass^n where no list was given (spec 6.10).
-fn statistics(tally: &Tally, tasks: &TaskTable) -> Vec<(Statistic, bool)> {
-    let mut statistics = tally.setup.plan.statistics.clone();
-    let smallest = tasks.n.iter().flatten().copied().filter(|&n| n > 1).min();
-    if let (true, Some(n)) = (tally.setup.plan.defaults, smallest) {
+fn statistics(plan: &Plan, n: Option<&[u64]>) -> Vec<(Statistic, bool)> {
+    let mut statistics = plan.statistics.clone();
+    let smallest = || n.into_iter().flatten().copied().filter(|&n| n > 1).min();
+    if plan.defaults
+        && let Some(n) = smallest()
+    {
         let mut at = statistics.iter().position(|(s, _)| *s == Statistic::MeanScore).unwrap_or(statistics.len());
         for statistic in [Statistic::PassAtK(n), Statistic::PassHatK(n)] {
             if !statistics.iter().any(|(known, _)| *known == statistic) {
@@ -219,7 +196,6 @@ fn table(
     ids: &[Option<u32>],
     requested: Option<Vec<u64>>,
     undecided: bool,
-    extent: Extent,
 ) -> TaskTable {
     let counts = |id: &Option<u32>| id.map_or_else(Counts::default, |id| tally.counts[id as usize]);
     let column = |count: fn(&Counts) -> u32| ids.iter().map(|id| u64::from(count(&counts(id)))).collect::<Vec<u64>>();
@@ -231,7 +207,6 @@ fn table(
         Denominator::Scorable => (!undecided).then(|| column(|c| c.of(flags::SCORABLE))),
     };
     let diagnosis = match (&n, &successes) {
-        _ if extent == Extent::Figures => None,
         (Some(n), Some(successes)) => Some(
             ids.iter()
                 .zip(n.iter().zip(successes))
@@ -247,9 +222,7 @@ fn table(
         _ => None,
     };
     let levels = |id: &Option<u32>| id.map_or(&[][..], |id| tally.scores.of(id as usize));
-    let scores = extent == Extent::Report || tally.wants_scores();
     let of_scores = |value: fn(&[order::Level]) -> Option<f64>| {
-        let ids = if scores { ids } else { &[] };
         ids.iter().map(|id| value(levels(id)).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
     };
     let best = of_scores(|levels| levels.last().map(|level| level.value));

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::{Error, Result};
 use crate::header::{Header, Requested};
 use crate::reading::count;
-use crate::tally::{Counts, Tally};
+use crate::tally::Tally;
 
 /// Where the requested counts come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +47,6 @@ pub struct Resolved {
     pub because: String,
     /// The caller and the run disagree.
     pub note: Option<String>,
-}
-
-impl Resolved {
-    /// A task's id; empty where the tasks are unnamed.
-    fn name(&self, at: usize) -> &str {
-        self.names.get(at).map_or("", String::as_str)
-    }
 }
 
 /// Put the tasks in order and settle what was requested.
@@ -142,40 +135,6 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
     Ok(resolved)
 }
 
-/// As [`resolve`] for a tally without a header whose tasks need no order: what it says names no task.
-pub fn resolve_unnamed(tally: &Tally) -> Result<Resolved> {
-    let ids: Vec<Option<u32>> = tally.recorded_tasks().map(Some).collect();
-    if ids.is_empty() {
-        return Err(tally.reading.nothing());
-    }
-    let mut resolved = Resolved {
-        names: Vec::new(),
-        ids,
-        requested: None,
-        from: RequestedFrom::Unknown,
-        because: String::new(),
-        note: None,
-    };
-    match &tally.setup.requested {
-        Some(Requested::Each(count)) => {
-            let most = tally.counts.iter().map(Counts::recorded).max().unwrap_or(0);
-            if *count < u64::from(most).max(1) {
-                return Err(Error::argument("requested", format!("{count} is less than the {most} recorded")));
-            }
-            resolved.requested = Some(vec![*count; resolved.ids.len()]);
-            resolved.from = RequestedFrom::Given;
-        }
-        _ => match infer(tally, &resolved) {
-            Ok(count) => {
-                resolved.requested = Some(vec![count; resolved.ids.len()]);
-                resolved.from = RequestedFrom::Inferred;
-            }
-            Err(because) => resolved.because = because,
-        },
-    }
-    Ok(resolved)
-}
-
 fn per_task(names: &[String], requested: &Requested) -> Result<Vec<u64>> {
     match requested {
         Requested::Each(0) => Err(Error::argument("requested", "0 rollouts a task were requested; give at least 1")),
@@ -234,8 +193,8 @@ fn infer(tally: &Tally, resolved: &Resolved) -> Result<u64, String> {
     if let Some(other) = (1..resolved.ids.len()).find(|&at| recorded(at) != first) {
         return Err(format!(
             "tasks have different numbers of records: {:?} has {first}, {:?} has {}",
-            resolved.name(0),
-            resolved.name(other),
+            resolved.names[0],
+            resolved.names[other],
             recorded(other)
         ));
     }
@@ -244,7 +203,7 @@ fn infer(tally: &Tally, resolved: &Resolved) -> Result<u64, String> {
     }
     let hole = |id: &Option<u32>| id.is_some_and(|id| tally.keys.has_hole(id));
     if let Some(at) = resolved.ids.iter().position(hole) {
-        return Err(format!("the rollout indices of task {:?} leave a hole", resolved.name(at)));
+        return Err(format!("the rollout indices of task {:?} leave a hole", resolved.names[at]));
     }
     Ok(first)
 }

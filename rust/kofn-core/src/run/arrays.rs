@@ -28,7 +28,7 @@ impl Run {
                 Some(0) => Verdict::Fail,
                 _ => Verdict::Absent,
             };
-            let score = arrays.scores.get(i).copied().unwrap_or(f64::NAN);
+            let score = arrays.scores.get(i).unwrap_or(f64::NAN);
             if valid && (verdict != Verdict::Absent || !score.is_nan()) {
                 verifications.name.push(verifier);
                 verifications.score.push(score);

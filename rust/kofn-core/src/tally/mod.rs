@@ -25,7 +25,7 @@ use crate::reading::Reading;
 pub use counts::Counts;
 pub use keys::Keys;
 pub use multiset::Scores;
-pub use observe::{Arrays, Feed};
+pub use observe::{Arrays, Feed, Floats};
 pub use series::{Series, State as SeriesState, Wanted, full as full_series_name, matches as series_matches};
 
 /// Which rollouts n counts (spec 4.5).
@@ -143,7 +143,6 @@ pub struct Tally {
     /// Where tasks were first seen, for messages; neither stored nor merged.
     places: Option<Dictionary>,
     wanted: Vec<Wanted>,
-    keeps_scores: bool,
     rows: u64,
 }
 
@@ -196,18 +195,9 @@ impl Tally {
             skipped_parts: 0,
             places: None,
             wanted,
-            keeps_scores: true,
             rows: 0,
             setup,
         }
-    }
-
-    /// An empty tally for [`Self::figures`] alone: it keeps no score that no planned statistic rests on.
-    #[must_use]
-    pub fn for_figures(setup: Setup) -> Self {
-        let mut tally = Self::new(setup, None);
-        tally.keeps_scores = tally.wants_scores();
-        tally
     }
 
     /// Add to a task's error where the task was first seen, if that is known.
@@ -232,13 +222,6 @@ impl Tally {
         self.rows
     }
 
-    /// Whether a planned statistic rests on scores. A report shows them in any case.
-    pub(crate) fn wants_scores(&self) -> bool {
-        self.setup
-            .plan
-            .any(|statistic| matches!(statistic, Statistic::MeanScore | Statistic::BestOfK(_) | Statistic::WorstOfK(_)))
-    }
-
     fn wants_durations(&self) -> bool {
         self.setup.plan.any(|statistic| *statistic == Statistic::MeanDuration)
     }
@@ -249,10 +232,7 @@ impl Tally {
 
     /// Give every column an entry for each task.
     fn grow(&mut self) {
-        self.grow_to(self.names.len());
-    }
-
-    fn grow_to(&mut self, tasks: usize) {
+        let tasks = self.names.len();
         self.counts.resize(tasks, Counts::default());
         self.keys.grow(tasks);
         if self.wants_durations() {
@@ -293,11 +273,9 @@ impl Tally {
             *counts = sum;
             words = rest;
         }
-        if self.keeps_scores {
-            for (&task, &score) in observed.task.iter().zip(observed.score) {
-                if !score.is_nan() {
-                    self.scores.add(task, score, 1);
-                }
+        for (&task, &score) in observed.task.iter().zip(observed.score) {
+            if !score.is_nan() {
+                self.scores.add(task, score, 1);
             }
         }
         if self.wants_durations() {

@@ -1,14 +1,10 @@
 //! The two ways into a tally: batches that a reader made, and arrays of a training loop.
 
-use std::sync::Arc;
-
 use hashbrown::HashMap;
 
-use super::{Observations, Observed, Setup, Tally};
+use super::{Observations, Observed, Tally};
 use crate::batch::{Batch, NO_COUNT, NO_INDEX, range};
 use crate::error::{Error, Result};
-use crate::estimates::Estimates;
-use crate::header::Requested;
 use crate::names::{Dictionary, IdKind, Names};
 use crate::policies::{Classified, classify, classify_arrays};
 
@@ -20,6 +16,57 @@ pub struct Feed {
     series: HashMap<(u32, u32, u32), (u32, Vec<usize>)>,
 }
 
+/// A column of floats of either width.
+#[derive(Clone, Copy, Debug)]
+pub enum Floats<'a> {
+    /// 64 bits.
+    F64(&'a [f64]),
+    /// 32 bits: read in place, for every one of them is a float of 64.
+    F32(&'a [f32]),
+}
+
+impl Default for Floats<'_> {
+    fn default() -> Self {
+        Self::F64(&[])
+    }
+}
+
+impl Floats<'_> {
+    /// How many there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::F32(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value at a position.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<f64> {
+        match self {
+            Self::F64(values) => values.get(at).copied(),
+            Self::F32(values) => values.get(at).map(|&value| value.into()),
+        }
+    }
+
+    fn first_infinite(&self) -> Option<usize> {
+        // One pass without a branch first: there hardly ever is one.
+        match self {
+            Self::F64(values) if !values.iter().fold(false, |any, value| any | value.is_infinite()) => None,
+            Self::F64(values) => values.iter().position(|value| value.is_infinite()),
+            Self::F32(values) if !values.iter().fold(false, |any, value| any | value.is_infinite()) => None,
+            Self::F32(values) => values.iter().position(|value| value.is_infinite()),
+        }
+    }
+}
+
 /// Rollouts of a training loop as columns; what was not recorded is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrays<'a> {
@@ -28,7 +75,7 @@ pub struct Arrays<'a> {
     /// 1 passed, 0 failed, -1 no verdict.
     pub passed: &'a [i8],
     /// Scores, NaN for none.
-    pub scores: &'a [f64],
+    pub scores: Floats<'a>,
     /// False: neither verdict nor score was obtained.
     pub valid: &'a [bool],
     /// Seconds, NaN for none.
@@ -40,6 +87,11 @@ pub struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
+    /// Whether some rollout has a verdict.
+    pub(crate) fn any_verdict(&self) -> bool {
+        self.passed.iter().enumerate().any(|(row, &passed)| passed >= 0 && self.valid.get(row) != Some(&false))
+    }
+
     /// What no column may hold (spec 6.6, 6.7).
     pub(crate) fn check(&self) -> Result<()> {
         let len = self.task.len();
@@ -56,10 +108,11 @@ impl Arrays<'_> {
                 return Err(Error::argument(name, format!("has {found} entries, there are {len} rollouts")));
             }
         }
-        if let Some(i) = self.scores.iter().position(|score| score.is_infinite()) {
+        if let Some(i) = self.scores.first_infinite() {
+            let score = self.scores.get(i).unwrap_or(f64::INFINITY);
             return Err(Error::argument(
                 "scores",
-                format!("entry {i} is {}; scores are finite, NaN where none was obtained", self.scores[i]),
+                format!("entry {i} is {score}; scores are finite, NaN where none was obtained"),
             ));
         }
         if let Some(i) = self.durations.iter().position(|&seconds| seconds.is_infinite() || seconds < -1.0) {
@@ -181,28 +234,6 @@ impl Tally {
             }
         }
         found
-    }
-
-    /// The run-level figures of columns whose `tasks` are told apart by number alone: `names` is asked for their ids
-    /// only where a message or a requested count needs them.
-    pub fn figures_of(
-        setup: Setup,
-        arrays: &Arrays<'_>,
-        tasks: usize,
-        names: impl FnOnce() -> (Arc<Names>, IdKind),
-    ) -> Result<Estimates> {
-        arrays.check()?;
-        if arrays.by.is_none() && !matches!(setup.requested, Some(Requested::PerTask(_))) {
-            let mut tally = Self::for_figures(setup.clone());
-            tally.grow_to(tasks);
-            if let Ok(estimates) = tally.add_columns(arrays, arrays.task).and_then(|()| tally.unnamed_figures()) {
-                return Ok(estimates);
-            }
-        }
-        let (names, kind) = names();
-        let mut tally = Self::for_figures(setup);
-        tally.add_arrays(arrays, &names, kind)?;
-        tally.estimate()
     }
 
     /// Add the rollouts of a training loop. `names` are the tasks' ids. On error nothing has changed but the

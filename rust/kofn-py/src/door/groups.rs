@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use kofn_core::names::{IdKind, Names};
 use kofn_core::{Error, Result, tasks};
-use numpy::{PyArray1, PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyList, PyString};
@@ -143,6 +143,12 @@ pub fn task_index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyRe
     index(py, name, values)
 }
 
+/// A `TaskIndex` of the ids in an array of any shape, which the caller calls `name`.
+pub fn flat_index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
+    let array = py.import("kofn._columns")?.call_method1("array", (name, values))?;
+    index(py, name, &array.call_method1("reshape", (-1,))?)
+}
+
 /// Intern the ids in `values`, which the caller calls `name`.
 pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
     if let Ok(known) = values.cast::<TaskIndex>() {
@@ -154,7 +160,11 @@ pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<
         return from_list(py, name, list);
     }
     // Series of pandas, polars and pyarrow, tensors, tuples: all become arrays as every other column does.
-    let array = py.import("kofn._columns")?.call_method1("array", (name, values))?;
+    let array = if values.is_exact_instance_of::<PyUntypedArray>() {
+        values.clone()
+    } else {
+        py.import("kofn._columns")?.call_method1("array", (name, values))?
+    };
     let untyped = array.cast::<PyUntypedArray>()?;
     if untyped.ndim() != 1 {
         let error = Error::argument(name, format!("has {} dimensions, ids are one a rollout", untyped.ndim()));
@@ -180,8 +190,11 @@ fn from_integers<T>(
 where
     T: numpy::Element + tasks::Id + Sync + Send,
 {
-    let contiguous = py.import("numpy")?.call_method1("ascontiguousarray", (array, dtype))?;
-    let array: PyReadonlyArray1<'_, T> = contiguous.extract()?;
+    let plain = array.cast::<PyArray1<T>>().ok().and_then(|array| array.try_readonly().ok());
+    let array = match plain.filter(|array| array.as_slice().is_ok()) {
+        Some(array) => array,
+        None => py.import("numpy")?.call_method1("ascontiguousarray", (array, dtype))?.extract()?,
+    };
     let values = array.as_slice()?;
     detached(py, || {
         let (distinct, codes) = tasks::index(values);
