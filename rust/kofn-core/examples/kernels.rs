@@ -4,7 +4,6 @@
 
 use std::hint::black_box;
 
-use kofn_core::Result;
 use kofn_core::checks::{Columns, OnUngradable, grade_csr};
 use kofn_core::error::Unit;
 use kofn_core::estimators::batch::Counts;
@@ -15,8 +14,9 @@ use kofn_core::names::{IdKind, Names};
 use kofn_core::plan::{Needs, Plan};
 use kofn_core::policies::Policy;
 use kofn_core::run::{Group, OnDuplicate};
+use kofn_core::{Result, estimates};
 
-use kofn_core::tally::{Arrays, Setup, Tally};
+use kofn_core::tally::{Arrays, Floats, Setup, Tally};
 use kofn_core::tasks;
 
 type Kernel = (&'static str, fn() -> Result<()>);
@@ -128,18 +128,18 @@ fn metrics(labels: &[&str], ks: &[u64], arrays: &Arrays<'_>, tasks: usize) -> Re
     setup.policy = Policy::ScoreThreshold(0.5);
     setup.chosen = true;
     let names = || (std::sync::Arc::new(Names::default()), IdKind::Integer);
-    measured(|| Tally::figures_of(setup, arrays, tasks, names)).map(drop)
+    measured(|| estimates::figures(setup, arrays, tasks, names)).map(drop)
 }
 
 fn metrics_of_scores() -> Result<()> {
     let (scores, task) = (scores(160_000), (0..160_000).map(|i| i / 16).collect::<Vec<u32>>());
-    let arrays = Arrays { task: &task, scores: &scores, ..Arrays::default() };
+    let arrays = Arrays { task: &task, scores: Floats::F64(&scores), ..Arrays::default() };
     metrics(&["best_of_k", "worst_of_k"], &(1..=16).collect::<Vec<_>>(), &arrays, 10_000)
 }
 
 fn metrics_of_verdicts() -> Result<()> {
     let (scores, task) = (scores(100_000), (0..100_000).map(|i| i / 8).collect::<Vec<u32>>());
-    let arrays = Arrays { task: &task, scores: &scores, ..Arrays::default() };
+    let arrays = Arrays { task: &task, scores: Floats::F64(&scores), ..Arrays::default() };
     metrics(&["pass@k", "pass^k"], &[1, 2, 4, 8], &arrays, 12_500)
 }
 
