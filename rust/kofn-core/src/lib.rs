@@ -12,6 +12,7 @@ pub mod estimates;
 pub mod estimators;
 pub mod exact;
 pub mod header;
+pub mod inference;
 pub mod json;
 pub mod names;
 pub mod nearest;
