@@ -76,7 +76,9 @@ def _objects(
 
 def truths(values: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Return bools as contiguous bytes of 0 and 1: `view` makes others, which NumPy calls true and Rust cannot hold."""
-    return np.not_equal(np.ascontiguousarray(values).view(np.uint8), 0)
+    column = np.ascontiguousarray(values)
+    data = column.view(np.uint8)
+    return column if data.max(initial=0) <= 1 else np.not_equal(data, 0)
 
 
 def floats(name: str, values: Any) -> npt.NDArray[np.float64]:
@@ -151,6 +153,18 @@ def grouped(
 
     A 2-D column is one row a task and needs neither `groups` nor `group_size`.
     """
+    ids, flat = ungrouped(groups, group_size, columns)
+    index = ids if isinstance(ids, TaskIndex) else TaskIndex(ids)
+    rollouts = next(iter(flat.values())).size
+    if len(index) != rollouts:
+        raise ArgumentError(f"groups: has {len(index)} entries, there are {rollouts} rollouts")
+    return index, flat
+
+
+def ungrouped(
+    groups: Any, group_size: int | None, columns: dict[str, Any]
+) -> tuple[Any, dict[str, npt.NDArray[Any]]]:
+    """Return the same with the ids as they were given, unchecked, where nothing but they says the tasks."""
     given = {name: READERS[name](name, values) for name, values in columns.items() if values is not None}
     if not given:
         raise ArgumentError("nothing to count: give passed, scores, durations or tokens")
@@ -171,16 +185,10 @@ def grouped(
     if groups is not None and group_size is not None:
         raise ArgumentError("groups and group_size say the same thing: give one of the two")
     if groups is not None:
-        index = groups if isinstance(groups, TaskIndex) else TaskIndex(_flat_groups(groups, lead))
-    elif group_size is not None:
-        index = consecutive_groups(lead.size, _length(group_size, lead.size))
-    else:
-        raise ArgumentError(
-            "groups: say which task each rollout belongs to, or give group_size or 2-D columns"
-        )
-    if len(index) != lead.size:
-        raise ArgumentError(f"groups: has {len(index)} entries, there are {lead.size} rollouts")
-    return index, flat
+        return groups if isinstance(groups, TaskIndex) else _flat_groups(groups, lead), flat
+    if group_size is not None:
+        return consecutive_groups(lead.size, _length(group_size, lead.size)), flat
+    raise ArgumentError("groups: say which task each rollout belongs to, or give group_size or 2-D columns")
 
 
 def _length(group_size: Any, rollouts: int) -> int:

@@ -48,5 +48,5 @@ def counts(
     passed = _columns.array("passed", passed)
     if groups is None and group_size is None and passed.ndim == 1:
         group_size = max(passed.size, 1)
-    index, flat = _columns.grouped(groups, group_size, {"passed": passed})
-    return _core.count(index, flat["passed"])
+    ids, flat = _columns.ungrouped(groups, group_size, {"passed": passed})
+    return _core.count(ids, flat["passed"])

@@ -21,6 +21,7 @@ pub mod policies;
 pub mod reading;
 pub mod run;
 pub mod seen;
+pub mod table;
 pub mod tally;
 pub mod tasks;
 pub mod threads;

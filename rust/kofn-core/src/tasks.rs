@@ -1,161 +1,380 @@
 //! Rollouts by task: dense codes for ids, and counts by code.
 
-use std::hash::Hash;
+mod window;
 
-use hashbrown::HashMap;
-
+use crate::arch;
 use crate::error::{Error, Result};
+use crate::names::Names;
+use crate::table::{BATCH, Keeper, NONE, Table, fold, resolve};
 
-/// "Not met yet" in a table of codes.
-const UNMET: u32 = u32::MAX;
-/// A table of codes may have this many entries a rollout, and this many in any case: 4 bytes each.
-const SPARSE: usize = 4;
-const SMALL: usize = 1 << 16;
+use window::{CHUNK, Window};
+
+/// Arbitrary odd numbers: neighbouring ids must not get neighbouring hashes.
+const SEEDS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
 /// Rollouts counted before 32-bit halves are emptied.
 const BLOCK: usize = 1 << 30;
 
-/// An integer id whose distance from another is known.
-pub trait Id: Copy + Eq + Ord + Hash {
-    /// `self - least`, if it is less than `limit`.
-    fn slot(self, least: Self, limit: usize) -> Option<usize>;
+/// An integer id.
+pub trait Id: Copy + Eq + Ord {
+    /// Its distance from the least id of its type.
+    fn key(self) -> u64;
 }
 
-impl Id for i64 {
-    fn slot(self, least: Self, limit: usize) -> Option<usize> {
-        usize::try_from(self.wrapping_sub(least).cast_unsigned()).ok().filter(|slot| *slot < limit)
+macro_rules! ids {
+    ($($id:ty),*) => {$(
+        impl Id for $id {
+            #[inline]
+            fn key(self) -> u64 {
+                i64::from(self).cast_unsigned().wrapping_add(1 << 63)
+            }
+        }
+    )*};
+}
+ids!(i8, i16, i32, i64, u8, u16, u32);
+
+impl Id for u64 {
+    #[inline]
+    fn key(self) -> u64 {
+        self
     }
 }
 
-impl Id for u64 {
-    fn slot(self, least: Self, limit: usize) -> Option<usize> {
-        usize::try_from(self - least).ok().filter(|slot| *slot < limit)
+/// What is done with the codes of rollouts, which come in order and a few at a time.
+pub trait Sink {
+    /// Take the codes of the next rollouts.
+    fn take(&mut self, codes: &[u32]);
+}
+
+impl Sink for Vec<u32> {
+    fn take(&mut self, codes: &[u32]) {
+        self.extend_from_slice(codes);
+    }
+}
+
+/// Distinct ids in order of first appearance.
+struct Distinct<'a, T>(&'a mut Vec<T>);
+
+impl<T: Id> Keeper for Distinct<'_, T> {
+    type Key<'a> = T;
+    type Refusal = std::convert::Infallible;
+
+    #[inline]
+    fn hash(&self, id: &T) -> u64 {
+        fold(id.key() ^ SEEDS[0], SEEDS[1])
+    }
+
+    fn hash_of(&self, code: u32) -> u64 {
+        self.0.get(code as usize).map_or(0, |id| self.hash(id))
+    }
+
+    #[inline]
+    fn is(&self, code: u32, id: &T) -> bool {
+        self.0.get(code as usize) == Some(id)
+    }
+
+    #[inline]
+    fn prefetch(&self, code: u32) {
+        if let Some(id) = self.0.get(code as usize) {
+            arch::prefetch(id);
+        }
+    }
+
+    fn keep(&mut self, id: &T, _hash: u64) -> std::result::Result<u32, Self::Refusal> {
+        self.0.push(*id);
+        Ok(u32::try_from(self.0.len() - 1).unwrap_or(NONE - 1))
     }
 }
 
 /// The distinct ids in order of first appearance, and the position there of each rollout's id.
 #[must_use]
 pub fn index<T: Id>(ids: &[T]) -> (Vec<T>, Vec<u32>) {
-    let (Some(&least), Some(&most)) = (ids.iter().min(), ids.iter().max()) else { return (Vec::new(), Vec::new()) };
-    match most.slot(least, SMALL.max(SPARSE * ids.len())) {
-        Some(last) => by_table(ids, least, last),
-        None => by_hash(ids),
-    }
-}
-
-/// Ids that lie close together: one look-up in a table each.
-fn by_table<T: Id>(ids: &[T], least: T, last: usize) -> (Vec<T>, Vec<u32>) {
-    let mut table = vec![UNMET; last + 1];
+    let mut window = Window::new(ids.len());
     let mut distinct = Vec::new();
     let mut codes = Vec::with_capacity(ids.len());
-    for &id in ids {
-        // Every id lies between the least and the most.
-        let Some(code) = id.slot(least, table.len()).and_then(|slot| table.get_mut(slot)) else { continue };
-        if *code == UNMET {
-            *code = length(&distinct);
-            distinct.push(id);
+    for chunk in ids.chunks(CHUNK) {
+        if !window.cover(chunk) {
+            break;
         }
-        codes.push(*code);
-    }
-    (distinct, codes)
-}
-
-fn by_hash<T: Id>(ids: &[T]) -> (Vec<T>, Vec<u32>) {
-    let mut known: HashMap<T, u32> = HashMap::new();
-    let mut distinct = Vec::new();
-    let mut codes = Vec::with_capacity(ids.len());
-    // Rollouts of one task mostly stand together: one look-up a run of equal ids.
-    for run in ids.chunk_by(|a, b| a == b) {
-        let code = *known.entry(run[0]).or_insert_with(|| {
-            distinct.push(run[0]);
-            length(&distinct) - 1
-        });
-        codes.extend(std::iter::repeat_n(code, run.len()));
-    }
-    (distinct, codes)
-}
-
-/// Ids are dense u32: more than 2^32 distinct ones would not fit into memory.
-fn length<T>(distinct: &[T]) -> u32 {
-    u32::try_from(distinct.len()).unwrap_or(UNMET - 1)
-}
-
-/// Count rollouts and passes of each of `tasks` tasks; `passed` is 1, 0 or, which is an error, -1 for no verdict.
-pub fn count(codes: &[u32], passed: &[i8], tasks: usize) -> Result<(Vec<i64>, Vec<i64>)> {
-    if codes.len() != passed.len() {
-        return Err(Error::argument(
-            "passed",
-            format!("has {} entries, there are {} rollouts", passed.len(), codes.len()),
-        ));
-    }
-    if let Some(at) = passed.iter().position(|&passed| passed < 0) {
-        return Err(Error::argument(
-            "passed",
-            format!("entry {at} has no verdict; select the rollouts that have one first"),
-        ));
-    }
-    // Both counts of a task in one word, so that a rollout is one addition; as many as cannot overflow at a time.
-    let (mut n, mut c) = (vec![0i64; tasks], vec![0i64; tasks]);
-    let mut both = vec![0u64; tasks];
-    for (codes, passed) in codes.chunks(BLOCK).zip(passed.chunks(BLOCK)) {
-        for (&code, &passed) in codes.iter().zip(passed) {
-            if let Some(both) = both.get_mut(code as usize) {
-                *both += 1 | u64::from(passed.unsigned_abs()) << 32;
+        let found = chunk.iter().map(|&id| {
+            let code = window.at(id);
+            if *code == 0 {
+                distinct.push(id);
+                // 2^32 distinct ids would not fit into memory beside their codes.
+                *code = u32::try_from(distinct.len()).unwrap_or(NONE);
             }
-        }
-        for (both, (n, c)) in both.iter_mut().zip(n.iter_mut().zip(&mut c)) {
-            let [low, high] = [*both & u64::from(u32::MAX), *both >> 32].map(|half| i64::try_from(half).unwrap_or(0));
+            *code - 1
+        });
+        codes.extend(found);
+    }
+    let done = codes.len();
+    by_hash(&ids[done..], &mut distinct, &mut codes);
+    (distinct, codes)
+}
+
+/// The codes of ids that are not close together; `distinct` holds those met before.
+fn by_hash<T: Id>(ids: &[T], distinct: &mut Vec<T>, sink: &mut impl Sink) {
+    let mut table = Table::default();
+    let mut keeper = Distinct(distinct);
+    if ids.is_empty() {
+        return;
+    }
+    for (code, id) in (0u32..).zip(keeper.0.iter()) {
+        table.insert(keeper.hash(id), code, |code| keeper.hash_of(code));
+    }
+    let mut codes = [NONE; BATCH];
+    for ids in ids.chunks(BATCH) {
+        // Every id can be kept.
+        let _ = resolve(&mut table, &mut keeper, ids, &mut codes);
+        sink.take(&codes[..ids.len()]);
+    }
+}
+
+/// Counts of each task: rollouts and passes.
+pub type Counts = (Vec<i64>, Vec<i64>);
+
+/// Counts while they grow, with the verdicts of all rollouts: 1, 0 or, which is an error in the end, -1 for none.
+pub struct Counting<'a> {
+    passed: &'a [i8],
+    /// Rollouts that were taken.
+    taken: usize,
+    /// Rollouts of each task, and passes in the upper half: one addition a rollout.
+    both: Vec<u64>,
+    /// What was taken out of `both` before a half could overflow, and the rollouts that may be added until then.
+    counts: Counts,
+    room: usize,
+}
+
+impl<'a> Counting<'a> {
+    /// For rollouts with these verdicts.
+    #[must_use]
+    pub fn new(passed: &'a [i8]) -> Self {
+        Self { passed, taken: 0, both: Vec::new(), counts: Counts::default(), room: BLOCK }
+    }
+
+    /// The verdicts of the next rollouts.
+    #[inline]
+    fn next(&mut self, rollouts: usize) -> &'a [i8] {
+        let from = self.taken.min(self.passed.len());
+        self.taken += rollouts;
+        self.room = self.room.saturating_sub(rollouts);
+        &self.passed[from..self.taken.min(self.passed.len())]
+    }
+
+    fn empty(&mut self) {
+        let (n, c) = &mut self.counts;
+        n.resize(self.both.len(), 0);
+        c.resize(self.both.len(), 0);
+        for (both, (n, c)) in self.both.iter_mut().zip(n.iter_mut().zip(c)) {
+            let [low, high] = halves(*both);
             (*n, *c, *both) = (*n + low, *c + high, 0);
         }
+        self.room = BLOCK;
     }
-    Ok((n, c))
+
+    /// The counts of so many tasks.
+    pub fn finish(mut self, tasks: usize) -> Result<Counts> {
+        let passed = self.passed;
+        if self.taken != passed.len() {
+            return Err(Error::argument(
+                "groups",
+                format!("has {} entries, there are {} rollouts", self.taken, passed.len()),
+            ));
+        }
+        // All of them in one sweep without a branch; which one it is only where there is one.
+        if passed.iter().fold(0, |all, passed| all | passed) < 0
+            && let Some(at) = passed.iter().position(|&passed| passed < 0)
+        {
+            return Err(Error::argument(
+                "passed",
+                format!("entry {at} has no verdict; select the rollouts that have one first"),
+            ));
+        }
+        self.both.resize(tasks, 0);
+        self.empty();
+        Ok(self.counts)
+    }
+}
+
+impl Sink for Counting<'_> {
+    #[inline]
+    fn take(&mut self, codes: &[u32]) {
+        if codes.len() > self.room {
+            self.empty();
+        }
+        let passed = self.next(codes.len());
+        // Rollouts of one task mostly stand together: they are added up before memory sees them.
+        let (mut last, mut sum) = (0, 0);
+        for (&code, &passed) in codes.iter().zip(passed) {
+            if code != last {
+                self.add(last, sum);
+                (last, sum) = (code, 0);
+            }
+            sum += one(passed);
+        }
+        self.add(last, sum);
+    }
+}
+
+impl Counting<'_> {
+    #[inline]
+    fn add(&mut self, code: u32, sum: u64) {
+        if let Some(both) = self.both.get_mut(code as usize) {
+            *both += sum;
+        } else if sum > 0 {
+            self.both.resize(code as usize + 1, 0);
+            self.add(code, sum);
+        }
+    }
+}
+
+/// One rollout: 1, and 1 in the upper half if it passed.
+#[inline]
+fn one(passed: i8) -> u64 {
+    1 | u64::from(passed.unsigned_abs()) << 32
+}
+
+fn halves(both: u64) -> [i64; 2] {
+    [both & u64::from(u32::MAX), both >> 32].map(|half| i64::try_from(half).unwrap_or(0))
+}
+
+/// Count rollouts and passes of each of `tasks` tasks.
+pub fn count(codes: &[u32], passed: &[i8], tasks: usize) -> Result<Counts> {
+    let mut counting = Counting::new(passed);
+    counting.both = vec![0; tasks];
+    for codes in codes.chunks(BLOCK) {
+        counting.take(codes);
+    }
+    counting.finish(tasks)
+}
+
+/// Count rollouts and passes of each id, in order of first appearance.
+pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
+    let mut counting = Counting::new(passed);
+    let mut window = Window::new(ids.len());
+    let mut distinct: Vec<T> = Vec::new();
+    let mut done = 0;
+    for chunk in ids[..ids.len().min(BLOCK)].chunks(CHUNK) {
+        if !window.cover(chunk) {
+            break;
+        }
+        let passed = counting.next(chunk.len());
+        done += chunk.len();
+        let (mut last, mut sum) = (chunk[0], 0);
+        let mut add = |id: T, sum: u64| {
+            let both = window.at(id);
+            if *both == 0 {
+                distinct.push(id);
+            }
+            *both += sum;
+        };
+        for (&id, &passed) in chunk.iter().zip(passed) {
+            if id != last {
+                add(last, sum);
+                (last, sum) = (id, 0);
+            }
+            sum += one(passed);
+        }
+        add(last, sum);
+    }
+    counting.both = distinct.iter().map(|&id| *window.at(id)).collect();
+    drop(window);
+    by_hash(&ids[done..], &mut distinct, &mut counting);
+    counting.finish(distinct.len())
+}
+
+/// Texts that come one by one: codes go to a sink, a batch at a time.
+pub struct Coder<'a, S> {
+    argument: &'a str,
+    names: Names,
+    sink: S,
+    waiting: [&'a [u8]; BATCH],
+    len: usize,
+    done: usize,
+}
+
+impl<'a, S: Sink> Coder<'a, S> {
+    /// For the texts of what the caller calls `argument`.
+    pub fn new(argument: &'a str, sink: S) -> Self {
+        Self { argument, names: Names::default(), sink, waiting: [&[]; BATCH], len: 0, done: 0 }
+    }
+
+    /// The next text, which must be UTF-8 and not empty.
+    #[inline]
+    pub fn push(&mut self, text: &'a [u8]) -> Result<()> {
+        if text.is_empty() {
+            return self.refuse_empty();
+        }
+        if let Some(slot) = self.waiting.get_mut(self.len) {
+            *slot = text;
+        }
+        self.len += 1;
+        if self.len == BATCH { self.flush() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn refuse_empty(&mut self) -> Result<()> {
+        let at = self.done + self.len;
+        // One before it may be wrong too.
+        self.flush()?;
+        Err(Error::argument(self.argument, format!("entry {at} is empty; a task needs a name")))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let mut codes = [NONE; BATCH];
+        self.names.intern_batch(&self.waiting[..self.len], &mut codes).map_err(|at| {
+            Error::argument(self.argument, format!("entry {} is not valid Unicode text", self.done + at))
+        })?;
+        self.sink.take(&codes[..self.len]);
+        self.done += self.len;
+        self.len = 0;
+        Ok(())
+    }
+
+    /// More texts, by their numbers in `texts`: each of those is looked up once.
+    pub fn extend_coded(&mut self, texts: &[&'a [u8]], numbers: impl Iterator<Item = usize>) -> Result<()> {
+        self.flush()?;
+        let mut codes = vec![NONE; texts.len()];
+        let mut some = [NONE; BATCH];
+        for number in numbers {
+            let Some(code) = codes.get_mut(number) else {
+                let problem =
+                    format!("entry {} is number {number} of a dictionary of {}", self.done + self.len, texts.len());
+                return Err(Error::argument(self.argument, problem));
+            };
+            if *code == NONE {
+                // In the order of first appearance: not all of them need appear.
+                *code = self.code(texts[number])?;
+            }
+            if let Some(slot) = some.get_mut(self.len) {
+                *slot = *code;
+            }
+            self.len += 1;
+            if self.len == BATCH {
+                self.sink.take(&some);
+                (self.len, self.done) = (0, self.done + BATCH);
+            }
+        }
+        self.sink.take(&some[..self.len]);
+        (self.len, self.done) = (0, self.done + self.len);
+        Ok(())
+    }
+
+    #[cold]
+    fn code(&mut self, text: &[u8]) -> Result<u32> {
+        let at = self.done + self.len;
+        match str::from_utf8(text) {
+            Ok("") => Err(Error::argument(self.argument, format!("entry {at} is empty; a task needs a name"))),
+            Ok(text) => Ok(self.names.intern(text)),
+            Err(_) => Err(Error::argument(self.argument, format!("entry {at} is not valid Unicode text"))),
+        }
+    }
+
+    /// The distinct texts, and the sink that took all codes.
+    pub fn finish(mut self) -> Result<(Names, S)> {
+        self.flush()?;
+        Ok((self.names, self.sink))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn check<T: Id + std::fmt::Debug>(ids: &[T]) {
-        let (distinct, codes) = index(ids);
-        let back: Vec<T> = codes.iter().map(|&code| distinct[code as usize]).collect();
-        assert_eq!(back, ids);
-        let mut met = Vec::new();
-        for id in ids {
-            if !met.contains(id) {
-                met.push(*id);
-            }
-        }
-        assert_eq!(distinct, met);
-    }
-
-    proptest! {
-        #[test]
-        fn codes_lead_back_to_the_ids(
-            near in prop::collection::vec(-5i64..5, 0..50),
-            far in prop::collection::vec(any::<i64>(), 0..50),
-            large in prop::collection::vec(prop::sample::select(vec![0, 1, u64::MAX, u64::MAX - 1]), 0..50),
-        ) {
-            check(&near);
-            check(&far);
-            check(&large);
-            check(&[i64::MIN, i64::MAX, i64::MIN]);
-        }
-
-        #[test]
-        fn counts_are_those_of_a_slow_loop(rollouts in prop::collection::vec((0u32..4, 0i8..2), 0..60)) {
-            let (codes, passed): (Vec<u32>, Vec<i8>) = rollouts.iter().copied().unzip();
-            let (n, c) = count(&codes, &passed, 4).expect("verdicts");
-            for task in 0..4u32 {
-                let mine = || rollouts.iter().filter(|(code, _)| *code == task);
-                prop_assert_eq!(n[task as usize], i64::try_from(mine().count()).expect("small"));
-                prop_assert_eq!(c[task as usize], mine().map(|(_, passed)| i64::from(*passed)).sum::<i64>());
-            }
-        }
-    }
-
-    #[test]
-    fn a_rollout_without_a_verdict_is_named() {
-        assert!(matches!(count(&[0, 0], &[1, -1], 1), Err(Error::Argument { .. })));
-        assert!(count(&[0], &[1, 1], 1).is_err());
-    }
-}
+mod tests;

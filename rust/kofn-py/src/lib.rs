@@ -23,7 +23,7 @@ mod _core {
     use super::checks::{failed_required, grade_checks, grade_csr, grade_rows, score_agrees};
 
     #[pymodule_export]
-    use super::door::groups::{TaskIndex, consecutive_groups, count, task_index};
+    use super::door::groups::{TaskIndex, consecutive_groups, count, restore_index};
     #[pymodule_export]
     use super::door::tables::arrow_stream;
     #[pymodule_export]

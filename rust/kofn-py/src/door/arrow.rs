@@ -1,12 +1,17 @@
-//! Arrow's C interface through capsules: tables in, tables out. The only place that touches its pointers.
+//! Arrow's C interface through capsules: tables and columns in, tables out. The only place that touches its pointers.
 #![expect(
     unsafe_code,
     reason = "the C interface passes structures by address inside capsules; each block says why the address is good"
 )]
 
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchReader, StructArray};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -53,6 +58,99 @@ fn import_array(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult
     let batch = batch.with_schema(schema).map_err(unreadable)?;
     let schema = batch.schema();
     Ok(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
+}
+
+/// The chunks of a column from any object with one of the same two methods, if its type is `wanted`. The data is
+/// whatever the producer sent: nothing of it was checked.
+pub fn column(source: &Bound<'_, PyAny>, wanted: fn(&DataType) -> bool) -> PyResult<Option<Vec<ArrayData>>> {
+    if source.hasattr("__arrow_c_stream__")? {
+        let capsule = source.call_method0("__arrow_c_stream__")?;
+        let pointer = capsule.cast::<PyCapsule>()?.pointer_checked(Some(c"arrow_array_stream"))?;
+        // SAFETY: as in `import_stream`.
+        let mut stream = unsafe { Stream::take(pointer.cast().as_ptr()) };
+        let schema = stream.schema().map_err(unreadable)?;
+        if !DataType::try_from(&schema).is_ok_and(|found| wanted(&found)) {
+            return Ok(None);
+        }
+        let mut chunks = Vec::new();
+        while let Some(array) = stream.next().map_err(unreadable)? {
+            // SAFETY: the producer says that its schema describes its arrays.
+            chunks.push(unsafe { from_ffi(array, &schema) }.map_err(unreadable)?);
+        }
+        return Ok(Some(chunks));
+    }
+    if !source.hasattr("__arrow_c_array__")? {
+        return Ok(None);
+    }
+    let pair = source.call_method0("__arrow_c_array__")?;
+    let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
+    let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(c"arrow_schema"))?;
+    let array = array.cast::<PyCapsule>()?.pointer_checked(Some(c"arrow_array"))?;
+    // SAFETY: as in `import_array`.
+    let (schema, array) =
+        unsafe { (FFI_ArrowSchema::from_raw(schema.cast().as_ptr()), FFI_ArrowArray::from_raw(array.cast().as_ptr())) };
+    if !DataType::try_from(&schema).is_ok_and(|found| wanted(&found)) {
+        return Ok(None);
+    }
+    // SAFETY: likewise.
+    Ok(Some(vec![unsafe { from_ffi(array, &schema) }.map_err(unreadable)?]))
+}
+
+/// An `ArrowArrayStream`, whose arrays need not be the rows of a table as those of arrow's own reader must.
+#[repr(C)]
+struct Stream {
+    get_schema: Option<unsafe extern "C" fn(*mut Stream, *mut FFI_ArrowSchema) -> c_int>,
+    get_next: Option<unsafe extern "C" fn(*mut Stream, *mut FFI_ArrowArray) -> c_int>,
+    get_last_error: Option<unsafe extern "C" fn(*mut Stream) -> *const c_char>,
+    release: Option<unsafe extern "C" fn(*mut Stream)>,
+    private_data: *mut c_void,
+}
+
+impl Stream {
+    /// Move a stream out of where a producer put it.
+    ///
+    /// # Safety
+    /// `at` is the address of an initialised `ArrowArrayStream`, or of one that was moved out.
+    unsafe fn take(at: *mut Self) -> Self {
+        let released = Self {
+            get_schema: None,
+            get_next: None,
+            get_last_error: None,
+            release: None,
+            private_data: ptr::null_mut(),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { ptr::replace(at, released) }
+    }
+
+    fn schema(&mut self) -> Result<FFI_ArrowSchema, ArrowError> {
+        let mut schema = FFI_ArrowSchema::empty();
+        // SAFETY: an initialised stream that was not released takes these calls; both places are valid.
+        let code = self.get_schema.map(|get| unsafe { get(self, &raw mut schema) });
+        if code == Some(0) { Ok(schema) } else { Err(failed(code)) }
+    }
+
+    fn next(&mut self) -> Result<Option<FFI_ArrowArray>, ArrowError> {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: likewise.
+        let code = self.get_next.map(|get| unsafe { get(self, &raw mut array) });
+        if code == Some(0) { Ok((!array.is_released()).then_some(array)) } else { Err(failed(code)) }
+    }
+}
+
+fn failed(code: Option<c_int>) -> ArrowError {
+    ArrowError::CDataInterface(
+        code.map_or("it was read already".to_owned(), |code| format!("its stream fails, {code}")),
+    )
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: it was not released yet, and is not used again.
+            unsafe { release(self) }
+        }
+    }
 }
 
 /// Whether what the producer sent is what its types promise (text is UTF-8, offsets lie inside their buffers): nothing

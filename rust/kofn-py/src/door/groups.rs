@@ -4,13 +4,14 @@ use std::fmt::{Display, Write};
 use std::sync::{Arc, OnceLock};
 
 use kofn_core::names::{IdKind, Names};
-use kofn_core::{Error, Result, tasks};
-use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use kofn_core::tasks::{self, Counting, Id};
+use kofn_core::{Error, Result};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyString};
+use pyo3::types::{PyInt, PyList};
 
-use crate::errors::{detached, to_python};
+use super::ids::{self, Job};
+use crate::errors::detached;
 
 /// Task ids interned once: `ids[codes[i]]` is the task of rollout i.
 ///
@@ -28,7 +29,7 @@ pub struct TaskIndex {
 }
 
 /// Distinct ids in order of first appearance.
-enum Ids {
+pub enum Ids {
     Signed(Vec<i64>),
     Unsigned(Vec<u64>),
     /// Text, or integers of any size as decimal text.
@@ -88,6 +89,13 @@ impl TaskIndex {
         index(py, "groups", groups)
     }
 
+    /// Copies and pickles hold the ids and the codes.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Restored<'py>)> {
+        let (py, index) = (slf.py(), slf.get());
+        let restore = py.import("kofn._core")?.getattr("restore_index")?;
+        Ok((restore, (index.ids(py)?, index.codes(py), index.kind() == IdKind::Integer)))
+    }
+
     /// Distinct task ids in order of first appearance: a list of int or of str.
     #[getter]
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -137,10 +145,30 @@ pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) ->
     detached(py, grouped)
 }
 
-/// A `TaskIndex` of what the caller calls `name`.
+/// Distinct ids, the code of each rollout, and whether ids are integers: what `TaskIndex` is restored from.
+type Restored<'py> = (Bound<'py, PyList>, Bound<'py, PyArray1<u32>>, bool);
+
+/// The inverse of `TaskIndex.__reduce__`.
 #[pyfunction]
-pub fn task_index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
-    index(py, name, values)
+pub fn restore_index(
+    py: Python<'_>,
+    ids: &Bound<'_, PyList>,
+    codes: PyReadonlyArray1<'_, u32>,
+    integers: bool,
+) -> PyResult<TaskIndex> {
+    let known = index(py, "ids", ids)?;
+    let codes = codes.as_slice()?.to_vec();
+    let restored = || {
+        let tasks = known.tasks();
+        let kind = if integers { IdKind::Integer } else { IdKind::Text };
+        // Each id once, in order, and a code of it for each rollout: anything else was never an index.
+        let whole = known.codes.len() == tasks && (tasks == 0 || known.kind() == kind);
+        if !whole || codes.iter().any(|&code| code as usize >= tasks) {
+            return Err(Error::argument("codes", "do not belong to these ids".to_owned()));
+        }
+        Ok(TaskIndex { codes, ..known })
+    };
+    detached(py, restored)
 }
 
 /// A `TaskIndex` of the ids in an array of any shape, which the caller calls `name`.
@@ -156,104 +184,82 @@ pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<
         let codes = known.codes.clone();
         return Ok(TaskIndex::named(known.names().as_ref().clone(), known.kind(), codes));
     }
-    if let Ok(list) = values.cast::<PyList>() {
-        return from_list(py, name, list);
+    ids::run(py, name, values, Index)
+}
+
+/// Makes an index.
+struct Index;
+
+impl Job for Index {
+    type Output = TaskIndex;
+    type Sink = Vec<u32>;
+
+    fn integers<T: Id>(self, ids: &[T]) -> Result<TaskIndex>
+    where
+        Ids: From<Vec<T>>,
+    {
+        let (distinct, codes) = tasks::index(ids);
+        Ok(TaskIndex { ids: distinct.into(), names: OnceLock::new(), codes })
     }
-    // Series of pandas, polars and pyarrow, tensors, tuples: all become arrays as every other column does.
-    let array = if values.is_exact_instance_of::<PyUntypedArray>() {
-        values.clone()
-    } else {
-        py.import("kofn._columns")?.call_method1("array", (name, values))?
-    };
-    let untyped = array.cast::<PyUntypedArray>()?;
-    if untyped.ndim() != 1 {
-        let error = Error::argument(name, format!("has {} dimensions, ids are one a rollout", untyped.ndim()));
-        return Err(to_python(py, &error));
+
+    fn sink(&self, rollouts: usize) -> Vec<u32> {
+        Vec::with_capacity(rollouts)
     }
-    match untyped.dtype().kind() {
-        b'i' => from_integers(py, &array, "int64", Ids::Signed),
-        b'u' => from_integers(py, &array, "uint64", Ids::Unsigned),
-        b'U' | b'O' | b'T' => from_list(py, name, array.call_method0("tolist")?.cast::<PyList>()?),
-        _ => Err(to_python(
-            py,
-            &Error::argument(name, format!("ids are integers or text, not {}", untyped.dtype().str()?)),
-        )),
+
+    fn texts(self, names: Names, kind: IdKind, codes: Vec<u32>) -> Result<TaskIndex> {
+        Ok(TaskIndex::named(names, kind, codes))
     }
 }
 
-fn from_integers<T>(
-    py: Python<'_>,
-    array: &Bound<'_, PyAny>,
-    dtype: &str,
-    ids: fn(Vec<T>) -> Ids,
-) -> PyResult<TaskIndex>
-where
-    T: numpy::Element + tasks::Id + Sync + Send,
-{
-    let plain = array.cast::<PyArray1<T>>().ok().and_then(|array| array.try_readonly().ok());
-    let array = match plain.filter(|array| array.as_slice().is_ok()) {
-        Some(array) => array,
-        None => py.import("numpy")?.call_method1("ascontiguousarray", (array, dtype))?.extract()?,
-    };
-    let values = array.as_slice()?;
-    detached(py, || {
-        let (distinct, codes) = tasks::index(values);
-        Ok(TaskIndex { ids: ids(distinct), names: OnceLock::new(), codes })
-    })
+/// Counts rollouts and passes of each task, without their codes.
+struct Count<'a>(&'a [i8]);
+
+impl<'a> Job for Count<'a> {
+    type Output = tasks::Counts;
+    type Sink = Counting<'a>;
+
+    fn integers<T: Id>(self, ids: &[T]) -> Result<tasks::Counts> {
+        tasks::count_ids(ids, self.0)
+    }
+
+    fn sink(&self, _rollouts: usize) -> Counting<'a> {
+        Counting::new(self.0)
+    }
+
+    fn texts(self, names: Names, _kind: IdKind, counting: Counting<'a>) -> Result<tasks::Counts> {
+        counting.finish(names.len())
+    }
 }
+
+macro_rules! from_integers {
+    ($($id:ty => $variant:ident),*) => {$(
+        impl From<Vec<$id>> for Ids {
+            fn from(ids: Vec<$id>) -> Self {
+                // What is as wide already stays where it is.
+                Self::$variant(ids.into_iter().map(Into::into).collect())
+            }
+        }
+    )*};
+}
+from_integers!(i8 => Signed, i16 => Signed, i32 => Signed, i64 => Signed);
+from_integers!(u8 => Unsigned, u16 => Unsigned, u32 => Unsigned, u64 => Unsigned);
 
 /// A count of each task.
 type Counted<'py> = Bound<'py, PyArray1<i64>>;
 
-/// Rollouts and passes of each task: int64 arrays.
+/// Rollouts and passes of each task: int64 arrays. `groups` are ids, or a `TaskIndex` of them.
 #[pyfunction]
 pub fn count<'py>(
     py: Python<'py>,
-    index: &TaskIndex,
+    groups: &Bound<'py, PyAny>,
     passed: PyReadonlyArray1<'py, i8>,
 ) -> PyResult<(Counted<'py>, Counted<'py>)> {
     let passed = passed.as_slice()?;
-    let (n, c) = detached(py, || tasks::count(&index.codes, passed, index.tasks()))?;
+    let (n, c) = if let Ok(index) = groups.cast::<TaskIndex>() {
+        let index = index.get();
+        detached(py, || tasks::count(&index.codes, passed, index.tasks()))?
+    } else {
+        ids::run(py, "groups", groups, Count(passed))?
+    };
     Ok((PyArray1::from_vec(py, n), PyArray1::from_vec(py, c)))
-}
-
-fn from_list(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<TaskIndex> {
-    let mut names = Names::default();
-    let mut kind = None;
-    let mut codes = Vec::with_capacity(list.len());
-    let refuse = |problem: String| Err(to_python(py, &Error::argument(name, problem)));
-    for (i, item) in list.iter().enumerate() {
-        let whole;
-        let (text, found) = if let Ok(text) = item.cast::<PyString>() {
-            (text, IdKind::Text)
-        } else {
-            let bool = item.is_instance_of::<PyBool>() || item.get_type().name()? == "bool";
-            if bool || !item.hasattr("__index__")? {
-                let shown: String = py.import("kofn._values")?.call_method1("shown", (item,))?.extract()?;
-                return refuse(format!("entry {i} is {shown}; ids are integers or text"));
-            }
-            // Enumerations and other kinds of `int` may show themselves otherwise than by their digits.
-            whole = match item.call_method0("__index__")?.str() {
-                Ok(digits) => digits,
-                // Python writes no integer of more than 4300 digits.
-                Err(error) if error.is_instance_of::<PyValueError>(py) => {
-                    return refuse(format!("entry {i} has too many digits for an id"));
-                }
-                Err(error) => return Err(error),
-            };
-            (&whole, IdKind::Integer)
-        };
-        if *kind.get_or_insert(found) != found {
-            return refuse(format!(
-                "entry {i} is {}, entries before it are not: ids are all integers or all text",
-                found.noun()
-            ));
-        }
-        let Ok(text) = text.to_str() else { return refuse(format!("entry {i} is not valid Unicode text")) };
-        if text.is_empty() {
-            return refuse(format!("entry {i} is empty; a task needs a name"));
-        }
-        codes.push(names.intern(text));
-    }
-    Ok(TaskIndex::named(names, kind.unwrap_or(IdKind::Integer), codes))
 }

@@ -4,5 +4,8 @@ pub mod arrays;
 pub mod arrow;
 pub mod columns;
 pub mod groups;
+mod ids;
 pub mod rows;
+mod strings;
 pub mod tables;
+mod texts;
