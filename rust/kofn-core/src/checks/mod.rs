@@ -4,6 +4,7 @@
 //! go through [`grade`], millions through [`grade_csr`] and [`grade_rows`]: the arithmetic is [`Counts`] in all three.
 
 mod batch;
+mod block;
 mod count;
 #[cfg(test)]
 mod tests;
@@ -54,30 +55,11 @@ impl Counts {
     }
 }
 
-/// `passed / recorded`, NaN of nothing recorded; both are exact in f64, so it is the correctly rounded quotient.
+/// `passed / recorded`, which is not 0; both are exact in f64, so it is the correctly rounded quotient.
 #[inline]
 fn share(passed: u64, recorded: u64) -> f64 {
-    // Converting and dividing takes longer than everything else about a short rollout.
-    match usize::try_from(recorded).ok().and_then(|recorded| SHARES.get(recorded)) {
-        Some(row) => row[(passed % 32) as usize],
-        None => passed as f64 / recorded as f64,
-    }
+    passed as f64 / recorded as f64
 }
-
-/// The quotients of up to 16 checks. Rows are longer than they need be, so that no index can lie outside.
-static SHARES: [[f64; 32]; 17] = {
-    let mut table = [[f64::NAN; 32]; 17];
-    let mut recorded = 1;
-    while recorded < table.len() {
-        let mut passed = 0;
-        while passed <= recorded {
-            table[recorded][passed] = passed as f64 / recorded as f64;
-            passed += 1;
-        }
-        recorded += 1;
-    }
-    table
-};
 
 /// Grade one rollout's checks, each (required, passed); none if no check is required.
 #[must_use]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::arch::{Level, run_at};
 use crate::error::Result;
 use proptest::prelude::*;
 
@@ -138,7 +139,7 @@ fn shares_are_quotients() {
 /// Lengths about the ends of words, windows and blocks, each with all its flags set and all but one.
 #[test]
 fn a_rollout_is_counted_apart_from_its_neighbours_wherever_it_stands() {
-    for length in (0..=34).chain(245..=260).chain(494..=500) {
+    for length in (0..=66).chain(245..=260).chain(494..=500) {
         for (before, after) in [(0, 0), (1, 0), (0, 1), (17, 15), (5, 16), (40, 40)] {
             for spared in 0..=length {
                 let mut middle = vec![(true, true); length];
@@ -168,8 +169,67 @@ fn an_ungradable_rollout_is_named_though_a_later_one_holds_other_bytes() {
     assert!(error.to_string().contains("entry 3 is 7"), "{error}");
 }
 
+/// More rollouts than one thread takes at a time.
+fn many() -> Vec<Vec<(bool, bool)>> {
+    let mut state = 1u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let long = |random: &mut dyn FnMut(u64) -> u64| if random(5000) == 0 { 50 + random(20) } else { 1 + random(7) };
+    (0..600_000)
+        .map(|_| (0..long(&mut random)).map(|check| (check == 0 || random(2) == 0, random(3) > 0)).collect())
+        .collect()
+}
+
+#[test]
+fn parts_are_graded_alike_and_tell_what_comes_first() {
+    let rollouts = many();
+    let (mut passed, mut required, mut offsets) = flat(&rollouts);
+    assert_eq!(csr(&passed, &required, &offsets, OnUngradable::Raise).expect("valid"), expected(&rollouts));
+    let first = |row: usize, offsets: &[i64]| usize::try_from(offsets[row]).expect("an offset");
+    // In the last part an offset that falls, in the second a rollout without a required check, in the first other bytes.
+    offsets[590_000] = 0;
+    let told = |passed: &[u8], required: &[u8], offsets: &[i64]| {
+        csr(passed, required, offsets, OnUngradable::Raise).expect_err("wrong").to_string()
+    };
+    assert!(told(&passed, &required, &offsets).contains("offset 590000 falls"));
+    passed[first(300_000, &offsets)] = 9;
+    assert!(told(&passed, &required, &offsets).contains("offset 590000 falls"));
+    required[first(400_000, &offsets)..first(400_001, &offsets)].fill(0);
+    assert!(told(&passed, &required, &offsets).contains("is 9"));
+    passed[first(300_000, &offsets)] = 1;
+    assert!(told(&passed, &required, &offsets).contains("400000"));
+    passed[first(500_000, &offsets)] = 9;
+    assert!(told(&passed, &required, &offsets).contains("400000"));
+}
+
+#[test]
+fn every_level_grades_alike_and_stops_where_a_block_is_unusual() {
+    let mut rollouts: Vec<_> = many().into_iter().filter(|checks| checks.len() <= 56).take(1000).collect();
+    rollouts[321] = vec![(true, true); 57];
+    let (passed, required, offsets) = flat(&rollouts);
+    for level in [Level::Baseline, Level::V3, Level::V4] {
+        for (first, stop) in [(0, 320), (384, 1000)] {
+            let graded = run(1000, |out| {
+                let required = batch::Required::Each(&required);
+                let segments = offsets.as_slice();
+                let usual = block::Usual { passed: &passed, required, segments, raise: true, out, offset: 0, first };
+                assert_eq!(run_at(level, usual), stop);
+                Ok(())
+            })
+            .expect("no error");
+            let all = expected(&rollouts);
+            assert_eq!(graded.passed[first..stop], all.passed[first..stop]);
+            assert_eq!(graded.reward[first..stop], all.reward[first..stop]);
+            assert_eq!(graded.failed[first..stop], all.failed[first..stop]);
+            assert_eq!(graded.indeterminate[first..stop], all.indeterminate[first..stop]);
+        }
+    }
+}
+
 fn rollouts() -> impl Strategy<Value = Vec<Vec<(bool, bool)>>> {
-    let lengths = prop_oneof![4 => 0..10usize, 3 => 7..19usize, 1 => 19..40usize, 1 => 240..260usize];
+    let lengths = prop_oneof![4 => 0..10usize, 3 => 7..19usize, 1 => 19..70usize, 1 => 240..260usize];
     let checks = lengths.prop_flat_map(|length| prop::collection::vec(any::<(bool, bool)>(), length));
     prop::collection::vec(checks, 0..30)
 }
@@ -183,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn rows_are_the_single_form(columns in 0usize..36, rows in 0usize..20, seed in any::<u64>()) {
+    fn rows_are_the_single_form(columns in 0usize..66, rows in 0usize..20, seed in any::<u64>()) {
         let bit = |i: usize| (seed.rotate_left(u32::try_from(i % 64).expect("small")) ^ i as u64).count_ones().is_multiple_of(2);
         let rollouts: Vec<Vec<_>> =
             (0..rows).map(|r| (0..columns).map(|c| (bit(r + 3 * c), bit(7 * r + c))).collect()).collect();
