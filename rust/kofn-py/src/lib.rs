@@ -5,6 +5,7 @@
 use pyo3::prelude::*;
 
 mod checks;
+mod comparisons;
 mod door;
 mod errors;
 mod estimators;
@@ -21,6 +22,11 @@ mod _core {
 
     #[pymodule_export]
     use super::checks::{failed_required, grade_checks, grade_csr, grade_rows, score_agrees};
+
+    #[pymodule_export]
+    use super::comparisons::{
+        Plan, benjamini_hochberg, fisher, holm, labels, mcnemar, posterior, probability_above, sign_flip, stratified,
+    };
 
     #[pymodule_export]
     use super::door::groups::{TaskIndex, consecutive_groups, count, restore_index};

@@ -8,7 +8,7 @@ pub mod hypergeometric;
 pub mod order;
 pub mod rows;
 mod spread;
-mod tails;
+pub(crate) mod tails;
 mod wide;
 
 pub use domain::{check, check_k};

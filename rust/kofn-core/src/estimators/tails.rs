@@ -126,6 +126,22 @@ pub(super) fn tails(n: u64, c: u64, k: u64, m: u64) -> Tails {
     Tails { below: below.total(), at, above: above.total() }
 }
 
+/// The least number of passes with a weight, and the weights from there on, relative to each other: the law itself,
+/// but for values so rare that no float can hold their weight.
+pub(crate) fn weights(n: u64, c: u64, k: u64) -> (i64, Vec<f64>) {
+    let law = Law::new(n, c, k);
+    let (mut up, mut down) = (Vec::new(), Vec::new());
+    law.walk(|j, weight| {
+        let side = if j >= law.mode { &mut up } else { &mut down };
+        side.push(weight);
+        true
+    });
+    down.reverse();
+    let first = law.mode - i64::try_from(down.len()).unwrap_or(0);
+    down.append(&mut up);
+    (first, down)
+}
+
 /// E max(0, J - ceil(k/2)) for the number J of passes among k.
 pub(super) fn half_excess(n: u64, c: u64, k: u64) -> f64 {
     let law = Law::new(n, c, k);
