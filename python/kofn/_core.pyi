@@ -144,6 +144,7 @@ def posterior(
     n: NDArray[int64], c: NDArray[int64], which: str, k: int, m: int, prior: tuple[float, float]
 ) -> tuple[NDArray[float64], NDArray[float64]]: ...
 def probability_above(counts: _Counts, prior: tuple[float, float]) -> NDArray[float64]: ...
+
 @final
 class Plan:
     def __new__(
