@@ -5,6 +5,7 @@ mod binomials;
 mod blocks;
 mod domain;
 pub mod hypergeometric;
+mod lanes;
 pub mod order;
 pub mod rows;
 mod spread;

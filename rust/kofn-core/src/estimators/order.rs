@@ -101,7 +101,7 @@ pub(super) fn worst(levels: &[Level], k: u64, n: u64, weigh: &mut impl Weigh) ->
 
 /// Expected maximum of k over levels given from the top down. Whoever weighs, the bits are the same: either every
 /// value within the error rounds to one float, or the weights are taken step by step.
-fn extreme(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64, weigh: &mut impl Weigh) -> f64 {
+fn extreme<W: Weigh>(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64, weigh: &mut W) -> f64 {
     let (Some(last), true) = (len.checked_sub(1), k <= n) else { return f64::NAN };
     let (top, bottom) = (level(0).value, level(last).value);
     let scale = Scale::new(top, bottom);
@@ -110,8 +110,8 @@ fn extreme(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64, weigh: &m
     let (steps, terms) = (n as f64 + 2.0, len as f64);
     let error = (8.0 * steps + 8.0 * terms + terms * terms) * power_of_two(-104);
     let size = scale.down(top).abs() + scale.down(bottom).abs();
-    let value =
-        total.rounded(error * size).unwrap_or_else(|| gaps(last, &level, k, n, &scale, &mut Steps::new(n, k)).high);
+    let by_steps = || if W::STEPS { total } else { gaps(last, &level, k, n, &scale, &mut Steps::new(n, k)) };
+    let value = total.rounded(error * size).unwrap_or_else(|| by_steps().high);
     scale.up(value).clamp(bottom.min(top), top)
 }
 
@@ -136,6 +136,8 @@ fn gaps(last: usize, level: &impl Fn(usize) -> Level, k: u64, n: u64, scale: &Sc
 
 /// Gives C(left, k) / C(n, k) for falling `left`, within (n + 2) 2^-101 of itself.
 pub(super) trait Weigh {
+    /// Whether the weights are those of [`Steps`].
+    const STEPS: bool = false;
     /// The weight at `left` >= k, which lies `count` below the one before.
     fn down_to(&mut self, left: u64, count: u64) -> Double;
 }
@@ -176,6 +178,7 @@ impl Steps {
 }
 
 impl Weigh for Steps {
+    const STEPS: bool = true;
     fn down_to(&mut self, left: u64, _count: u64) -> Double {
         while self.left > left {
             self.weight = self.weight.times_ratio((self.left - self.k) as f64, self.left as f64);

@@ -1,10 +1,10 @@
 //! Order statistics of k over many tasks at once: scores as they come, NaN for "not scored".
 
-use super::blocks::{Blocks, LONGEST};
+use super::blocks::Blocks;
 use super::check_k;
+use super::lanes::{Gaps, weights};
 use super::order::{
-    Level, Steps, Weigh, best, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst,
-    worst_of_k,
+    Level, best, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst, worst_of_k,
 };
 use crate::dd::Double;
 use crate::error::{Error, Result};
@@ -72,9 +72,19 @@ impl Order {
     pub fn of_rows(self, scores: &[f64], width: usize, ks: &[u64], out: &mut [f64]) -> Result<()> {
         self.check(ks)?;
         let mut tasks = Tasks::new(self, ks);
-        for i in 0..out.len() / ks.len().max(1) {
+        let all = out.len() / ks.len().max(1);
+        let add = |i: usize, out: &mut [f64], tasks: &mut Tasks<'_>| {
             let at = i * width;
-            tasks.add(i, &scores[at..at + width], |j| at + j, out)?;
+            tasks.add(i, &scores[at..at + width], |j| at + j, out)
+        };
+        if Blocks::take(self, width) {
+            for i in tasks.blocks.rows(width, &scores[..all * width], out)? {
+                add(i, out, &mut tasks)?;
+            }
+        } else {
+            for i in 0..all {
+                add(i, out, &mut tasks)?;
+            }
         }
         tasks.blocks.finish(out)
     }
@@ -130,7 +140,7 @@ impl<'a> Tasks<'a> {
     /// Add task i; its values stand in `out`, the room of all tasks, once the blocks are finished.
     fn add(&mut self, i: usize, scores: &[f64], position: impl Fn(usize) -> usize, out: &mut [f64]) -> Result<()> {
         let finite = scores.iter().filter(|score| score.is_finite()).count();
-        let short = (1..=LONGEST).contains(&finite) && Blocks::take(self.order);
+        let short = Blocks::take(self.order, finite);
         if short && finite == scores.len() {
             return self.blocks.add(i, scores.iter().copied(), out);
         }
@@ -161,21 +171,12 @@ struct Tables {
     weights: Vec<Double>,
 }
 
-/// The weights of one k, by `left`.
-struct Table<'a>(&'a [Double]);
-
-impl Weigh for Table<'_> {
-    fn down_to(&mut self, left: u64, _count: u64) -> Double {
-        usize::try_from(left).ok().and_then(|left| self.0.get(left)).copied().unwrap_or(Double::ZERO)
-    }
-}
-
 impl Tables {
     /// Above it a task's own product over its levels is no slower.
     const MOST: u64 = 1024;
 
     /// The table for `ks[column]`, from the second task of n scores in a row on.
-    fn of(&mut self, n: u64, ks: &[u64], column: usize) -> Option<Table<'_>> {
+    fn of(&mut self, n: u64, ks: &[u64], column: usize) -> Option<Gaps<'_>> {
         let row = usize::try_from(n).ok()? + 1;
         if n > Self::MOST {
             return None;
@@ -189,15 +190,9 @@ impl Tables {
             if column > 0 {
                 return None;
             }
-            self.weights.resize(row * ks.len(), Double::ZERO);
-            for (row, &k) in self.weights.chunks_exact_mut(row).zip(ks) {
-                let mut steps = Steps::new(n, k);
-                for (left, weight) in row.iter_mut().enumerate().skip(usize::try_from(k).unwrap_or(usize::MAX)).rev() {
-                    *weight = steps.down_to(left as u64, 1);
-                }
-            }
+            self.weights = weights(n, ks);
         }
-        self.weights.get(column * row..(column + 1) * row).map(Table)
+        self.weights.get(column * row..(column + 1) * row).map(Gaps)
     }
 }
 

@@ -306,3 +306,30 @@ fn many_rows_of_any_length_have_the_bits_of_single_tasks() {
         }
     }
 }
+
+/// So many rows that threads share them, some with a score missing.
+#[test]
+fn rows_in_several_parts_have_the_bits_of_single_tasks() {
+    let (rows, width, ks) = (9003, 16, [1, 15, 3, 16, 2]);
+    let mut scores: Vec<f64> =
+        (0..rows * width).map(|i| ((i * i) % 1009) as f64 / 64.0 + 1e-9 * (i % 7) as f64).collect();
+    for row in [0, 4095, 4096, 5000, 9002] {
+        scores[row * width + row % width] = f64::NAN;
+    }
+    for order in [Order::Best, Order::Worst] {
+        let mut out = vec![0.0; rows * ks.len()];
+        order.of_rows(&scores, width, &ks, &mut out).unwrap();
+        for (row, (scores, out)) in scores.chunks(width).zip(out.chunks(ks.len())).enumerate() {
+            let missing = scores.iter().any(|score| score.is_nan());
+            if !missing && row % 41 != 0 {
+                continue;
+            }
+            for (&k, value) in ks.iter().zip(out) {
+                let mut single = [f64::NAN];
+                let result = order.of_task(scores, &[k], &mut single);
+                assert_eq!(result.is_err(), missing && k == 16);
+                assert_eq!(value.to_bits(), single[0].to_bits(), "row {row}, k = {k}");
+            }
+        }
+    }
+}

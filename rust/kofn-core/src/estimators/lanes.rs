@@ -1,0 +1,396 @@
+//! Best and worst of k of eight tasks of one length at once: sorted, cut in two, weighed.
+//!
+//! Tasks stand side by side, so that one sorting network orders eight of them and every weight serves eight scores.
+//! Scores and weights are cut into a high part of 26 bits on a common grid and the rest: products of high parts and
+//! their sums are exact, and what the rest adds is so small that its own rounding hardly counts. A value is taken when
+//! everything within the error rounds to one float, which then is the value of every other route too (see
+//! [`super::order`]).
+
+use std::array::from_fn;
+
+use super::order::{Steps, Weigh};
+use super::rows::Order;
+use crate::arch::{self, Kernel, Level};
+use crate::dd::Double;
+use crate::exact::power_of_two;
+
+/// Tasks side by side: a vector of the widest machines.
+pub(super) const LANES: usize = 8;
+/// The longest tasks taken: the error grows with the square of their length.
+pub(super) const LONGEST: usize = 64;
+/// Scores all smaller than 2^-400 would lose bits below the range of floats.
+const LEAST: f64 = f64::from_bits((1023 - 400) << 52);
+/// Values of k weighed together, so that their scores are loaded once.
+const TILE: usize = 4;
+
+pub(super) type Lanes = [f64; LANES];
+/// `scores[i][lane]` is the i-th score of the task in that lane.
+pub(super) type Scores = [Lanes; LONGEST];
+
+/// What all tasks of one length share.
+pub(super) struct Plan {
+    n: usize,
+    /// The comparisons of a sorting network.
+    network: Vec<(u8, u8)>,
+    /// Of the k up to n in ascending order.
+    tiles: Vec<Tile>,
+    /// Which of these each column wants, or one more, which is NaN, where k > n.
+    columns: Vec<usize>,
+    /// How many these are.
+    used: usize,
+    /// C(left, k) / C(n, k) for left from 0 to n, a row for each of these.
+    gaps: Vec<Double>,
+    /// Of every value, relative to the power of two above the largest score.
+    error: f64,
+}
+
+/// Weights of a few k; those of the ranks before `from` and after the last are 0.
+struct Tile {
+    /// Whether the sums of each k are exact where the scores are coarse enough.
+    exact: Vec<bool>,
+    from: usize,
+    weights: Vec<[Weight; TILE]>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    high: f64,
+    rest: f64,
+}
+
+impl Plan {
+    pub(super) fn new(order: Order, n: usize, ks: &[u64]) -> Self {
+        let mut sorted: Vec<u64> = ks.iter().copied().filter(|&k| k <= n as u64).collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let columns = ks.iter().map(|k| sorted.binary_search(k).unwrap_or(sorted.len())).collect();
+        let gaps = weights(n as u64, &sorted);
+        let tiles = sorted.chunks(TILE).zip(gaps.chunks(TILE * (n + 1)));
+        let tiles = tiles.map(|(ks, gaps)| Tile::new(order, n, ks, gaps)).collect();
+        // Let 2^p be above all scores and u = 2^-53. High parts are multiples of 2^-26 (2^(p-26) for scores), rests at
+        // most 2^-27 (2^(p-27)), and weights sum to 1. Sums of products of high parts stay below 2^(p+1) and are
+        // multiples of 2^(p-52): exact. The sizes of the 2n other terms sum to at most (n + 2) 2^(p-27), so that
+        // adding them errs by at most 2 (n + 1) (n + 2) 2^(p-80), adding or taking off the error itself by (n + 2)
+        // 2^(p-80), the weights' rests by n 2^(p-80); what the other routes err by is less than 2^(p-80).
+        let error = 2.0 * ((n + 3) * (n + 3)) as f64 * power_of_two(-80);
+        Self { n, network: network(n), tiles, columns, used: sorted.len(), gaps, error }
+    }
+
+    /// Values of eight tasks: `values[column][lane]`, NaN where k > n and where one is left open.
+    pub(super) fn block(&self, scores: &mut Scores) -> Vec<Lanes> {
+        let mut values = vec![[f64::NAN; LANES]; self.used + 1];
+        if fused() {
+            arch::run(Block::<true> { plan: self, scores, values: &mut values });
+        } else {
+            arch::run(Block::<false> { plan: self, scores, values: &mut values });
+        }
+        self.columns.iter().map(|&at| values[at]).collect()
+    }
+
+    /// The weights of gaps for a column whose k is at most n.
+    pub(super) fn gaps(&self, column: usize) -> Gaps<'_> {
+        Gaps(&self.gaps[self.columns[column] * (self.n + 1)..][..=self.n])
+    }
+
+    /// Values of tasks whose scores stand in rows of n, a multiple of [`LANES`] of them: `out[i * columns + column]`.
+    pub(super) fn rows(&self, scores: &[f64], out: &mut [f64]) -> Left {
+        if fused() {
+            arch::run(Rows::<true> { plan: self, scores, out })
+        } else {
+            arch::run(Rows::<false> { plan: self, scores, out })
+        }
+    }
+}
+
+/// Whether a product and a sum cost one instruction. Where they do not, they are done one after the other; both keep
+/// to the error.
+fn fused() -> bool {
+    arch::level() > Level::Baseline
+}
+
+/// Rows that the kernel leaves to others.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Left {
+    /// Those with some values to be found otherwise, which are NaN.
+    pub(super) open: Vec<usize>,
+    /// Those beside a score that is not finite.
+    pub(super) unread: Vec<usize>,
+}
+
+impl Tile {
+    /// Best of k weighs the score of rank l, from 1, by C(l-1, k-1) / C(n, k) = C(l, k) / C(n, k) · k / l; worst of k
+    /// mirrors that.
+    fn new(order: Order, n: usize, ks: &[u64], gaps: &[Double]) -> Self {
+        let at = |k: u64| usize::try_from(k).unwrap_or(n);
+        let least = ks.first().copied().unwrap_or(1);
+        let mut weights = vec![[Weight::default(); TILE]; n + 1 - at(least)];
+        for (column, (&k, gaps)) in ks.iter().zip(gaps.chunks(n + 1)).enumerate() {
+            for (l, gap) in gaps.iter().enumerate().skip(at(k)) {
+                let place = if order == Order::Best { l - at(least) } else { n - l };
+                if let Some(weights) = weights.get_mut(place) {
+                    weights[column] = cut(gap.times_ratio(k as f64, l as f64));
+                }
+            }
+        }
+        // 1 / n and (n - 1) / n have no rest then.
+        let exact = |k: u64| n.is_power_of_two() && (k == 1 || k + 1 == n as u64);
+        Self {
+            exact: ks.iter().map(|&k| exact(k)).collect(),
+            from: if order == Order::Best { at(least - 1) } else { 0 },
+            weights,
+        }
+    }
+
+    /// The sums of products of high parts, and of the others.
+    #[inline(always)]
+    fn sums<const FUSED: bool>(&self, scores: &[Lanes], parts: &Parts) -> [(Lanes, Lanes); TILE] {
+        let mut sums = [([0.0; LANES], [0.0; LANES]); TILE];
+        let scores = scores.iter().zip(&parts.high).zip(&parts.low).skip(self.from);
+        for (weights, ((score, high), low)) in self.weights.iter().zip(scores) {
+            for (weight, (sum, rest)) in weights.iter().zip(&mut sums) {
+                *sum = from_fn(|lane| fma::<FUSED>(weight.high, high[lane], sum[lane]));
+                *rest = from_fn(|lane| fma::<FUSED>(weight.high, low[lane], rest[lane]));
+                *rest = from_fn(|lane| fma::<FUSED>(weight.rest, score[lane], rest[lane]));
+            }
+        }
+        sums
+    }
+}
+
+/// C(left, k) / C(n, k) for left from 0 to n, step by step; a row a k.
+pub(super) fn weights(n: u64, ks: &[u64]) -> Vec<Double> {
+    let row = |&k: &u64| {
+        let mut steps = Steps::new(n, k);
+        let mut row: Vec<Double> = (k..=n).rev().map(|left| steps.down_to(left, 1)).collect();
+        row.extend((0..k.min(n + 1)).map(|_| Double::ZERO));
+        row.reverse();
+        row
+    };
+    ks.iter().flat_map(row).collect()
+}
+
+/// The weights of one k, by `left`.
+pub(super) struct Gaps<'a>(pub(super) &'a [Double]);
+
+impl Weigh for Gaps<'_> {
+    const STEPS: bool = true;
+    fn down_to(&mut self, left: u64, _count: u64) -> Double {
+        usize::try_from(left).ok().and_then(|left| self.0.get(left)).copied().unwrap_or(Double::ZERO)
+    }
+}
+
+fn cut(weight: Double) -> Weight {
+    let grid = 1.5 * power_of_two(26);
+    let high = (weight.high + grid) - grid;
+    Weight { high, rest: (weight.high - high) + weight.low }
+}
+
+#[inline(always)]
+fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Scores cut in two, by rank.
+struct Parts {
+    high: Scores,
+    low: Scores,
+}
+
+impl Parts {
+    const NONE: Self = Self { high: [[0.0; LANES]; LONGEST], low: [[0.0; LANES]; LONGEST] };
+}
+
+/// See [`Plan::block`].
+struct Block<'a, const FUSED: bool> {
+    plan: &'a Plan,
+    scores: &'a mut Scores,
+    values: &'a mut [Lanes],
+}
+
+impl<const FUSED: bool> Kernel for Block<'_, FUSED> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        sort(&self.plan.network, self.scores);
+        let mut parts = Parts::NONE;
+        weigh::<FUSED>(self.plan, self.scores, &mut parts, self.values);
+    }
+}
+
+#[inline(always)]
+fn sort(network: &[(u8, u8)], scores: &mut Scores) {
+    for &(a, b) in network {
+        // A mask that changes nothing: the compiler sees that these are no more than 64.
+        let (a, b) = (usize::from(a) % LONGEST, usize::from(b) % LONGEST);
+        let (x, y) = (scores[a], scores[b]);
+        scores[a] = from_fn(|lane| if y[lane] < x[lane] { y[lane] } else { x[lane] });
+        scores[b] = from_fn(|lane| if y[lane] < x[lane] { x[lane] } else { y[lane] });
+    }
+}
+
+/// Values of sorted scores; whether all are settled. No branch parts what is read from what is written in the loops
+/// over lanes: compilers make vectors of that.
+#[inline(always)]
+fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, parts: &mut Parts, values: &mut [Lanes]) -> bool {
+    let n = plan.n.clamp(1, LONGEST);
+    let (first, last) = (scores[0], scores[n - 1]);
+    let size: Lanes = from_fn(|lane| if -first[lane] > last[lane] { -first[lane] } else { last[lane] });
+    let above: Lanes = from_fn(|lane| f64::from_bits((size[lane].to_bits() & 0x7ff << 52) + (1 << 52)));
+    // Adding and taking off this rounds to multiples of 2^-26 of the power above.
+    let grid: Lanes = from_fn(|lane| above[lane] * (1.5 * power_of_two(26)));
+    let error: Lanes =
+        from_fn(|lane| if size[lane] < LEAST && size[lane] > 0.0 { f64::INFINITY } else { above[lane] * plan.error });
+    for ((high, low), score) in parts.high[..n].iter_mut().zip(&mut parts.low[..n]).zip(scores) {
+        let near: Lanes = from_fn(|lane| (score[lane] + grid[lane]) - grid[lane]);
+        *low = from_fn(|lane| score[lane] - near[lane]);
+        *high = near;
+    }
+    // Where all rests are multiples of 2^-68 of a power above, their sums with dyadic weights are exact too: then a
+    // midpoint of two floats is seen as one, and goes to even as everywhere.
+    let fine =
+        above.iter().fold(0.0, |most, &above| if above > most { above } else { most }) * (1.5 * power_of_two(-16));
+    let finer = |low: &f64| ((low + fine) - fine).to_bits() ^ low.to_bits();
+    let is_fine = parts.low[..n].as_flattened().iter().fold(0, |all, low| all | finer(low)) == 0;
+    let exact: Lanes = from_fn(|lane| if is_fine && error[lane] < f64::INFINITY { 0.0 } else { error[lane] });
+    for (tile, values) in plan.tiles.iter().zip(values[..plan.used].chunks_mut(TILE)) {
+        let sums = tile.sums::<FUSED>(&scores[..n], parts);
+        for ((&is_exact, (sum, rest)), values) in tile.exact.iter().zip(&sums).zip(values) {
+            let error = if is_exact { &exact } else { &error };
+            let below: Lanes = from_fn(|lane| sum[lane] + (rest[lane] - error[lane]));
+            let above: Lanes = from_fn(|lane| sum[lane] + (rest[lane] + error[lane]));
+            *values = from_fn(|lane| if below[lane] == above[lane] { below[lane] } else { f64::NAN });
+        }
+    }
+    !values[..plan.used].as_flattened().iter().fold(false, |any, value| any | value.is_nan())
+}
+
+/// See [`Plan::rows`].
+struct Rows<'a, const FUSED: bool> {
+    plan: &'a Plan,
+    scores: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
+    type Output = Left;
+    #[inline(always)]
+    fn run(self) -> Left {
+        let Self { plan, scores: all, out } = self;
+        let (n, width) = (plan.n.clamp(1, LONGEST), plan.columns.len());
+        let mut left = Left::default();
+        let (mut scores, mut parts) = ([[0.0; LANES]; LONGEST], Parts::NONE);
+        let mut values = vec![[f64::NAN; LANES]; plan.used + 1];
+        let blocks = all.chunks_exact(n * LANES).zip(out.chunks_exact_mut(width * LANES));
+        for (block, (rows, out)) in blocks.enumerate() {
+            let place = block * LANES..(block + 1) * LANES;
+            // Not `any`, which stops at the first: compilers make no vectors of that.
+            if rows.iter().fold(false, |any, score| any | !score.is_finite()) {
+                left.unread.extend(place);
+                continue;
+            }
+            let row: [&[f64]; LANES] = from_fn(|lane| &rows[lane * n..][..n]);
+            for (i, scores) in scores[..n].iter_mut().enumerate() {
+                // Adding 0.0 turns -0.0 into 0.0.
+                *scores = from_fn(|lane| row[lane][i] + 0.0);
+            }
+            sort(&plan.network, &mut scores);
+            let settled = weigh::<FUSED>(plan, &scores, &mut parts, &mut values);
+            for (lane, out) in out.chunks_exact_mut(width).enumerate() {
+                for (out, &column) in out.iter_mut().zip(&plan.columns) {
+                    *out = values[column][lane];
+                }
+            }
+            if !settled {
+                let open = |row: &usize| values[..plan.used].iter().any(|values| values[row % LANES].is_nan());
+                left.open.extend(place.filter(open));
+            }
+        }
+        left
+    }
+}
+
+/// Batcher's merge exchange: the comparisons that sort any n values (Knuth, TAOCP 5.2.2 M).
+fn network(n: usize) -> Vec<(u8, u8)> {
+    let mut pairs = Vec::new();
+    let narrow = |i: usize| u8::try_from(i).unwrap_or(u8::MAX);
+    let half = n.next_power_of_two() / 2;
+    let mut p = half;
+    while p > 0 {
+        let (mut q, mut r, mut d) = (half, 0, p);
+        loop {
+            pairs.extend((0..n - d).filter(|i| i & p == r).map(|i| (narrow(i), narrow(i + d))));
+            if q == p {
+                break;
+            }
+            (d, q, r) = (q - p, q / 2, p);
+        }
+        p /= 2;
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::run_at;
+
+    #[test]
+    fn levels_agree_where_they_settle() {
+        // The third lets sums of halves end in the middle of two floats, the last is not finite everywhere.
+        for scale in [0.1, 1e-300, power_of_two(-53), f64::MAX] {
+            for n in [1, 2, 3, 4, 7, 8, 16, 33, 64] {
+                let ks: Vec<u64> = (1..=n as u64 + 1).rev().collect();
+                let scores: Vec<f64> =
+                    (0..n * 8 * 5).map(|i| ((i * i * 7919 % 10_007) as f64 - 3000.0) * scale).collect();
+                for order in [Order::Best, Order::Worst] {
+                    let plan = Plan::new(order, n, &ks);
+                    let run = |level, fused| {
+                        let mut out = vec![0.0; 40 * ks.len()];
+                        let left = if fused {
+                            run_at(level, Rows::<true> { plan: &plan, scores: &scores, out: &mut out })
+                        } else {
+                            run_at(level, Rows::<false> { plan: &plan, scores: &scores, out: &mut out })
+                        };
+                        (left, out)
+                    };
+                    let (left, first) = run(Level::Baseline, false);
+                    assert!(first.chunks(ks.len()).all(|row| row[0].is_nan()) || !left.unread.is_empty());
+                    for (level, fused) in [(Level::V3, false), (Level::V4, false), (Level::V3, true), (Level::V4, true)]
+                    {
+                        let (more, second) = run(level, fused);
+                        assert_eq!(left.unread, more.unread);
+                        let settled = first.iter().zip(&second).filter(|(a, b)| !a.is_nan() && !b.is_nan());
+                        assert!(settled.clone().all(|(a, b)| a.to_bits() == b.to_bits()));
+                        assert!(
+                            fused
+                                || (left.open == more.open && settled.count() >= 10 * n)
+                                || !left.unread.is_empty()
+                                || scale < 1e-200
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn networks_sort() {
+        // A network that sorts every sequence of 0 and 1 sorts everything; long ones are tried with mixed values.
+        for n in 1..=LONGEST {
+            let tries: u64 = if n <= 12 { 1 << n } else { 200 };
+            for case in 0..tries {
+                let value = |i: usize| {
+                    if n <= 12 { case >> i & 1 } else { (i as u64 + 1) * (2 * case + 1) * 2_654_435_761 % 97 }
+                };
+                let mut values: Vec<u64> = (0..n).map(value).collect();
+                for (a, b) in network(n) {
+                    let (a, b) = (usize::from(a), usize::from(b));
+                    if values[b] < values[a] {
+                        values.swap(a, b);
+                    }
+                }
+                assert!(values.is_sorted(), "n = {n}: {values:?}");
+            }
+        }
+    }
+}
