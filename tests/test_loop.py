@@ -11,7 +11,7 @@ import kofn
 
 ROLLOUTS = 24
 RANDOM = np.random.default_rng(5)
-COLUMNS: dict[str, np.ndarray[Any, Any]] = {
+COLUMNS: dict[str, Any] = {
     "passed": RANDOM.random(ROLLOUTS) < 0.5,
     "scores": RANDOM.random(ROLLOUTS).astype(np.float32),
     "durations": RANDOM.random(ROLLOUTS) * 90,
@@ -31,7 +31,7 @@ def lists(columns: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("names", [[name] for name in COLUMNS if name != "valid"] + [list(COLUMNS)])
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"statistics": ALL, "k": (1, 2)}])
 def test_plain_arrays_give_what_lists_give(names: list[str], options: dict[str, Any]) -> None:
-    columns = {name: COLUMNS[name] for name in names}
+    columns: dict[str, Any] = {name: COLUMNS[name] for name in names}
     if options.get("statistics") and names == ["scores"]:
         options = options | {"threshold": 0.5}
     expected = kofn.metrics(groups=GROUPS.tolist(), **lists(columns), **options)
@@ -39,11 +39,15 @@ def test_plain_arrays_give_what_lists_give(names: list[str], options: dict[str, 
     assert kofn.metrics(groups=GROUPS, **columns, **options) == expected
     assert kofn.metrics(groups=kofn.TaskIndex(GROUPS), **columns, **options) == expected
     # What does not lie plainly: strided, big-endian, read-only and wide columns.
-    strided = {name: np.repeat(column, 2)[::2] for name, column in columns.items()}
+    strided: dict[str, Any] = {name: np.repeat(column, 2)[::2] for name, column in columns.items()}
     assert kofn.metrics(groups=np.repeat(GROUPS, 2)[::2], **strided, **options) == expected
-    swapped = {name: column.astype(column.dtype.newbyteorder()) for name, column in columns.items()}
+    swapped: dict[str, Any] = {
+        name: column.astype(column.dtype.newbyteorder()) for name, column in columns.items()
+    }
     assert kofn.metrics(groups=GROUPS.astype(">i4"), **swapped, **options) == expected
-    wide = columns | ({"scores": columns["scores"].astype(np.float64)} if "scores" in columns else {})
+    wide: dict[str, Any] = columns | (
+        {"scores": columns["scores"].astype(np.float64)} if "scores" in columns else {}
+    )
     for column in wide.values():
         column.flags.writeable = False
     assert kofn.metrics(groups=GROUPS, **wide, **options) == expected
@@ -57,11 +61,13 @@ def test_plain_arrays_give_what_lists_give(names: list[str], options: dict[str, 
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_rows_are_tasks_whatever_lies_first_in_memory(order: Any) -> None:
-    columns = {name: np.asarray(column.reshape(4, 6), order=order) for name, column in COLUMNS.items()}
+    columns: dict[str, Any] = {
+        name: np.asarray(column.reshape(4, 6), order=order) for name, column in COLUMNS.items()
+    }
     expected = kofn.metrics(**lists(columns), statistics=ALL, k=[1, 3])
     assert kofn.metrics(**columns, statistics=ALL, k=[1, 3]) == expected
     assert kofn.metrics(**columns, group_size=6, statistics=ALL, k=[1, 3]) == expected
-    flat = {name: column.reshape(-1) for name, column in COLUMNS.items()}
+    flat: dict[str, Any] = {name: column.reshape(-1) for name, column in COLUMNS.items()}
     assert kofn.metrics(**flat, group_size=6, statistics=ALL, k=[1, 3]) == expected
 
 
@@ -117,11 +123,13 @@ def test_numbers_and_words_of_other_types() -> None:
     )
     k: Any = np.array([1, 2])
     requested: Any = np.int64(9)
+    labels: Any = np.array(["pass@k"])
+    threshold: Any = np.float32(0.5)
     assert plain == kofn.metrics(
-        groups=GROUPS, passed=COLUMNS["passed"], statistics=np.array(["pass@k"]), k=k, requested=requested
+        groups=GROUPS, passed=COLUMNS["passed"], statistics=labels, k=k, requested=requested
     )
     half = kofn.metrics(groups=GROUPS, scores=COLUMNS["scores"], threshold=0.5)
-    assert half == kofn.metrics(groups=GROUPS, scores=COLUMNS["scores"], threshold=np.float32(0.5))
+    assert half == kofn.metrics(groups=GROUPS, scores=COLUMNS["scores"], threshold=threshold)
     assert {f"val/{key}" for key in plain} == set(
         kofn.metrics(
             groups=GROUPS,

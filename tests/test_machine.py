@@ -123,7 +123,6 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "verifiers": [
                     {
                         "name": "tests",
-                        "score": round(float(random.random()), 6),
                         "checks": [
                             {"label": f'check "{i}"', "required": i < 3, "passed": bool(flag)}
                             for i, flag in enumerate(flags)
@@ -134,7 +133,6 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "usage": {"input_tokens": int(random.integers(9999)), "output_tokens": number},
                 "meta": {"note": "x" * int(random.integers(0, 300))},
             }
-            del record["verifiers"][0]["score"]  # type: ignore[index]
             file.write(json.dumps(record, ensure_ascii=bool(number % 2)) + "\n")
     return path
 
@@ -274,9 +272,9 @@ def test_threads_that_add_merge_and_look_lose_nothing() -> None:
     assert not faults, faults
     alone = kofn.Accumulator(**options)
     alone.update(groups=[0], scores=[1.0])
-    for thread in range(8):
+    for number in range(8):
         for step in range(each):
-            alone.update(**columns(thread, step))
+            alone.update(**columns(number, step))
     assert len(total) == 8 * each * size + 1
     assert total.to_bytes() == alone.to_bytes()
     assert total.report().to_json() == alone.report().to_json()
