@@ -249,17 +249,27 @@ impl Source<'_> {
             return (Exact::default(), 0);
         }
         let rows = || self.arrays.task.iter().zip(values.clone()).filter(|(_, value)| !value.is_nan());
-        // A float holds the sum of a few rewards exactly; whatever does not fit shows in the rest, also an overflow.
-        let mut sums = vec![(0.0, 0u32); self.counts.len()];
+        // Two floats hold the sum of a few scores exactly; what does not fit is left over, as of an overflow.
+        let mut sums = vec![(0.0, 0.0, 0u32); self.counts.len()];
         let mut exact = true;
         for (&task, value) in rows() {
-            let Some((sum, n)) = sums.get_mut(task as usize) else { continue };
-            let (next, rest) = two_sum(*sum, value);
-            exact &= rest == 0.0;
-            (*sum, *n) = (next, *n + 1);
+            let Some((high, low, n)) = sums.get_mut(task as usize) else { continue };
+            let (next, rest) = two_sum(*high, value);
+            let (rest, over) = two_sum(*low, rest);
+            exact &= over == 0.0;
+            (*high, *low, *n) = (next, rest, *n + 1);
         }
         if exact {
-            return total(sums.iter().map(|&(sum, n)| if n == 0 { f64::NAN } else { sum / f64::from(n) }));
+            return total(sums.iter().map(|&(high, low, n)| match n {
+                0 => f64::NAN,
+                _ if low == 0.0 => high / f64::from(n),
+                _ => {
+                    let mut sum = Exact::default();
+                    sum.add(high);
+                    sum.add(low);
+                    sum.mean(u64::from(n))
+                }
+            }));
         }
         let mut sums = vec![(Exact::default(), 0u32); self.counts.len()];
         for (&task, value) in rows() {
