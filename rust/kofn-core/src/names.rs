@@ -62,6 +62,7 @@ impl Ends {
 }
 
 impl Entry {
+    #[inline]
     fn start(&self) -> usize {
         usize::try_from(self.place >> LENGTH).unwrap_or(usize::MAX)
     }
@@ -107,14 +108,18 @@ impl Keeper for Texts {
     #[inline]
     fn hash(&self, text: &Text<'_>) -> u64 {
         let mut seed = SEEDS[2] ^ text.bytes.len() as u64;
-        // The last bytes of a long text are among its ends.
-        if let Some(middle) = text.bytes.len().checked_sub(SHORT + 1).and_then(|last| text.bytes.get(..last + 9)) {
-            for block in middle.chunks(SHORT) {
-                let Ends(first, last) = Ends::of(block);
-                seed = fold(first ^ seed, last ^ SEEDS[0]);
+        let word = |bytes: &[u8; SHORT], at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let Ends(mut first, last) = text.ends;
+        if text.bytes.len() > SHORT
+            && let (Some(but_one), Some(tail)) =
+                (text.bytes.get(..text.bytes.len() - 1), text.bytes.last_chunk::<SHORT>())
+        {
+            for block in but_one.as_chunks::<SHORT>().0 {
+                seed = fold(word(block, 0) ^ seed, word(block, SHORT / 2) ^ SEEDS[0]);
             }
+            first = word(tail, 0);
         }
-        fold(text.ends.0 ^ seed, text.ends.1 ^ SEEDS[1])
+        fold(first ^ seed, last ^ SEEDS[1])
     }
 
     fn hash_of(&self, code: u32) -> u64 {

@@ -4,6 +4,8 @@
 //! with, and for what is counted. [`resolve`] takes many look-ups through these steps side by side, so that they wait
 //! together.
 
+use std::hint::select_unpredictable;
+
 use crate::arch;
 
 /// Look-ups taken side by side: enough to fill the time that memory takes, few enough to stay in the nearest cache.
@@ -31,7 +33,7 @@ pub trait Keeper {
     fn hash(&self, key: &Self::Key<'_>) -> u64;
     /// The hash of the kept one that has this code.
     fn hash_of(&self, code: u32) -> u64;
-    /// Whether the kept one that has this code is this one.
+    /// Whether the kept one that has this code is this one; false where none has it, as [`NONE`].
     fn is(&self, code: u32, key: &Self::Key<'_>) -> bool;
     /// Have what `is` will compare brought near.
     fn prefetch(&self, code: u32);
@@ -57,17 +59,13 @@ impl Table {
         }
     }
 
-    /// The code that [`Self::find`] would try first, or [`NONE`].
+    /// The code that [`Self::find`] will most likely give, if any: from the first two slots, without a branch on what
+    /// is in them, which nobody could foretell.
     #[inline]
     fn guess(&self, hash: u64) -> u32 {
-        let mut at = home(hash);
-        loop {
-            match self.slots.get(at & self.mask()) {
-                Some(&slot) if slot >> 32 == hash >> 32 || slot == 0 => return code(slot),
-                Some(_) => at += 1,
-                None => return NONE,
-            }
-        }
+        let [first, second] =
+            [0, 1].map(|step| self.slots.get((home(hash) + step) & self.mask()).copied().unwrap_or(0));
+        code(select_unpredictable(first >> 32 == hash >> 32, first, second))
     }
 
     #[inline]
@@ -143,17 +141,18 @@ pub fn resolve<K: Keeper>(
     codes: &mut [u32; BATCH],
 ) -> Result<(), (usize, K::Refusal)> {
     // What stands together is looked up once: rollouts of one task mostly do.
-    let mut leads = [0u8; BATCH];
+    let (mut leads, mut lead_of) = ([0u8; BATCH], [0u8; BATCH]);
     let mut n = 0;
     let mut last = None;
-    for (at, key) in (0u8..).zip(keys) {
-        if let Some(lead) = leads.get_mut(n) {
+    for ((at, key), lead_of) in (0u8..).zip(keys).zip(&mut lead_of) {
+        if let Some(lead) = leads.get_mut(usize::from(n)) {
             *lead = at;
         }
-        n += usize::from(last != Some(key));
+        n += u8::from(last != Some(key));
         last = Some(key);
+        *lead_of = n.wrapping_sub(1);
     }
-    let leads = leads.get(..n).unwrap_or_default();
+    let leads = leads.get(..usize::from(n)).unwrap_or_default();
     let mut hashes = [0u64; BATCH];
     let mut found = [NONE; BATCH];
     for (hash, &at) in hashes.iter_mut().zip(leads) {
@@ -162,25 +161,21 @@ pub fn resolve<K: Keeper>(
             table.prefetch(*hash);
         }
     }
-    for (found, &hash) in found.iter_mut().zip(&hashes).take(n) {
+    for ((found, &hash), _) in found.iter_mut().zip(&hashes).zip(leads) {
         *found = table.guess(hash);
         keeper.prefetch(*found);
     }
-    for &found in &found[..n] {
+    for (&found, _) in found.iter().zip(leads) {
         keeper.prefetch_rest(found);
     }
-    let mut ends = leads.iter().skip(1).map(|&at| usize::from(at)).chain([keys.len()]);
-    for ((&found, &hash), &at) in found.iter().zip(&hashes).zip(leads) {
-        let at = usize::from(at);
-        let (Some(key), Some(end)) = (keys.get(at), ends.next()) else { break };
-        let code = if found != NONE && keeper.is(found, key) {
-            found
-        } else {
-            code_of(table, keeper, key, hash).map_err(|refusal| (at, refusal))?
-        };
-        if let Some(codes) = codes.get_mut(at..end) {
-            codes.fill(code);
+    for ((found, &hash), &at) in found.iter_mut().zip(&hashes).zip(leads) {
+        let Some(key) = keys.get(usize::from(at)) else { break };
+        if !keeper.is(*found, key) {
+            *found = code_of(table, keeper, key, hash).map_err(|refusal| (usize::from(at), refusal))?;
         }
+    }
+    for ((code, &lead), _) in codes.iter_mut().zip(&lead_of).zip(keys) {
+        *code = found[usize::from(lead) % BATCH];
     }
     Ok(())
 }

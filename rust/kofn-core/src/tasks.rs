@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::table::{BATCH, Keeper, NONE, Table, fold, resolve};
 
-use window::{CHUNK, Window};
+use window::{CHUNK, Window, position};
 
 /// Arbitrary odd numbers: neighbouring ids must not get neighbouring hashes.
 const SEEDS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd6e8_feb8_6659_fd93];
@@ -95,8 +95,9 @@ pub fn index<T: Id>(ids: &[T]) -> (Vec<T>, Vec<u32>) {
         if !window.cover(chunk) {
             break;
         }
+        let (least, cells) = window.cells();
         let found = chunk.iter().map(|&id| {
-            let code = window.at(id);
+            let Some(code) = cells.get_mut(position(id, least)) else { return NONE };
             if *code == 0 {
                 distinct.push(id);
                 // 2^32 distinct ids would not fit into memory beside their codes.
@@ -202,35 +203,27 @@ impl Sink for Counting<'_> {
             self.empty();
         }
         let passed = self.next(codes.len());
-        // Rollouts of one task mostly stand together: they are added up before memory sees them.
-        let (mut last, mut sum) = (0, 0);
         for (&code, &passed) in codes.iter().zip(passed) {
-            if code != last {
-                self.add(last, sum);
-                (last, sum) = (code, 0);
+            match self.both.get_mut(code as usize) {
+                Some(both) => *both += one(passed),
+                None => self.meet(code, passed),
             }
-            sum += one(passed);
         }
-        self.add(last, sum);
     }
 }
 
 impl Counting<'_> {
-    #[inline]
-    fn add(&mut self, code: u32, sum: u64) {
-        if let Some(both) = self.both.get_mut(code as usize) {
-            *both += sum;
-        } else if sum > 0 {
-            self.both.resize(code as usize + 1, 0);
-            self.add(code, sum);
-        }
+    #[cold]
+    fn meet(&mut self, code: u32, passed: i8) {
+        self.both.resize(code as usize + 1, 0);
+        self.both[code as usize] += one(passed);
     }
 }
 
 /// One rollout: 1, and 1 in the upper half if it passed.
 #[inline]
 fn one(passed: i8) -> u64 {
-    1 | u64::from(passed.unsigned_abs()) << 32
+    1 | u64::from(passed.cast_unsigned() & 1) << 32
 }
 
 fn halves(both: u64) -> [i64; 2] {
@@ -259,27 +252,41 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
         }
         let passed = counting.next(chunk.len());
         done += chunk.len();
-        let (mut last, mut sum) = (chunk[0], 0);
-        let mut add = |id: T, sum: u64| {
-            let both = window.at(id);
-            if *both == 0 {
-                distinct.push(id);
+        let (least, cells) = window.cells();
+        let mut add = |id: T, rollouts: u64| {
+            if let Some(both) = cells.get_mut(position(id, least)) {
+                if *both == 0 {
+                    distinct.push(id);
+                }
+                *both += rollouts;
             }
-            *both += sum;
         };
-        for (&id, &passed) in chunk.iter().zip(passed) {
-            if id != last {
-                add(last, sum);
-                (last, sum) = (id, 0);
+        if stand_together(chunk) {
+            // One addition a run: each would wait for the one before it to reach memory.
+            let mut rest = passed;
+            for run in chunk.chunk_by(|a, b| a == b) {
+                let (these, others) = rest.split_at(run.len().min(rest.len()));
+                add(run[0], these.iter().map(|&passed| one(passed)).sum::<u64>());
+                rest = others;
             }
-            sum += one(passed);
+        } else {
+            for (&id, &passed) in chunk.iter().zip(passed) {
+                add(id, one(passed));
+            }
         }
-        add(last, sum);
     }
-    counting.both = distinct.iter().map(|&id| *window.at(id)).collect();
+    let (least, cells) = window.cells();
+    counting.both = distinct.iter().filter_map(|&id| cells.get(position(id, least))).copied().collect();
     drop(window);
     by_hash(&ids[done..], &mut distinct, &mut counting);
     counting.finish(distinct.len())
+}
+
+/// Whether rollouts of one task mostly stand together, by the first few.
+fn stand_together<T: Id>(ids: &[T]) -> bool {
+    const FEW: usize = 32;
+    let equal = ids.iter().zip(ids.iter().skip(1)).take(FEW).filter(|(a, b)| a == b).count();
+    equal > FEW / 2
 }
 
 /// Texts that come one by one: codes go to a sink, a batch at a time.

@@ -23,7 +23,7 @@ impl Keeper for Poor {
     }
 
     fn is(&self, code: u32, key: &u64) -> bool {
-        self.kept[code as usize] == *key
+        self.kept.get(code as usize) == Some(key)
     }
 
     fn prefetch(&self, _code: u32) {}

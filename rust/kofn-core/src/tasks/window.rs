@@ -70,11 +70,14 @@ impl<C: Copy + Default> Window<C> {
         true
     }
 
-    /// The cell of an id that is covered.
-    #[inline]
-    pub fn at<T: Id>(&mut self, id: T) -> &mut C {
-        let at = id.key().wrapping_sub(self.least);
-        #[expect(clippy::cast_possible_truncation, reason = "it was covered, so it is a position")]
-        &mut self.cells[at as usize]
+    /// The least key, and the cells from its on: loops hold them in registers.
+    pub fn cells(&mut self) -> (u64, &mut [C]) {
+        (self.least, &mut self.cells)
     }
+}
+
+/// Where the cell of an id is that is covered; elsewhere is none.
+#[inline]
+pub fn position<T: Id>(id: T, least: u64) -> usize {
+    usize::try_from(id.key().wrapping_sub(least)).unwrap_or(usize::MAX)
 }
