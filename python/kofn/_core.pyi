@@ -111,8 +111,12 @@ class Tally:
 
 # Estimators: n and c of equal length or of length 1; one row of len(ks) values a task
 
-def pass_at_k(n: NDArray[int64], c: NDArray[int64], ks: list[int]) -> NDArray[float64]: ...
-def pass_hat_k(n: NDArray[int64], c: NDArray[int64], ks: list[int]) -> NDArray[float64]: ...
+def pass_at_k(
+    n: NDArray[int64], c: NDArray[int64], ks: list[int], out: NDArray[float64] | None = None
+) -> NDArray[float64]: ...
+def pass_hat_k(
+    n: NDArray[int64], c: NDArray[int64], ks: list[int], out: NDArray[float64] | None = None
+) -> NDArray[float64]: ...
 def g_pass_at_k(n: NDArray[int64], c: NDArray[int64], ks: list[int], tau: float) -> NDArray[float64]: ...
 def mg_pass_at_k(
     n: NDArray[int64], c: NDArray[int64], ks: list[int], normalize: bool
@@ -123,10 +127,20 @@ def expected_attempts(n: NDArray[int64], c: NDArray[int64], ks: list[int]) -> ND
 def learnability(n: NDArray[int64], c: NDArray[int64], unbiased: bool) -> NDArray[float64]: ...
 def order_of_task(scores: NDArray[float64], ks: list[int], which: str, at: float) -> NDArray[float64]: ...
 def order_of_rows(
-    scores: NDArray[float64], rows: int, ks: list[int], which: str, at: float
+    scores: NDArray[float64],
+    rows: int,
+    ks: list[int],
+    which: str,
+    at: float,
+    out: NDArray[float64] | None = None,
 ) -> NDArray[float64]: ...
 def order_of_groups(
-    scores: NDArray[float64], groups: TaskIndex, ks: list[int], which: str, at: float
+    scores: NDArray[float64],
+    groups: TaskIndex,
+    ks: list[int],
+    which: str,
+    at: float,
+    out: NDArray[float64] | None = None,
 ) -> NDArray[float64]: ...
 
 # Comparisons: counts are columns c, n of the first run and c, n of the second

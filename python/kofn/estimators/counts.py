@@ -8,7 +8,7 @@ import numpy as np
 
 from kofn import _core
 from kofn._values import outside
-from kofn.estimators.inputs import counts, draws, number, whole
+from kofn.estimators.inputs import counts, draws, number, output, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,21 +48,30 @@ def _aligned(n: ArrayLike, c: ArrayLike) -> tuple[Counts, Counts, tuple[int, ...
 
 
 def _with_k(
-    kernel: Callable[[Counts, Counts, list[int]], NDArray[np.float64]], n: ArrayLike, c: ArrayLike, k: Any
+    kernel: Callable[..., NDArray[np.float64]],
+    n: ArrayLike,
+    c: ArrayLike,
+    k: Any,
+    out: NDArray[np.float64] | None = None,
 ) -> Any:
     flat_n, flat_c, shape = _aligned(n, c)
     ks, single = draws(k)
-    values = kernel(flat_n, flat_c, ks)
     if not single:
-        return values.reshape(*shape, len(ks))
+        shape = (*shape, len(ks))
+    flat = output(out, shape)
+    values = kernel(flat_n, flat_c, ks) if flat is None else kernel(flat_n, flat_c, ks, flat)
+    if out is not None:
+        return out
     return values.reshape(shape) if shape else float(values[0])
 
 
 @overload
 def pass_at_k(n: Count, c: Count, k: Count) -> float: ...
 @overload
-def pass_at_k(n: ArrayLike, c: ArrayLike, k: Draws) -> NDArray[np.float64]: ...
-def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
+def pass_at_k(
+    n: ArrayLike, c: ArrayLike, k: Draws, *, out: NDArray[np.float64] | None = ...
+) -> NDArray[np.float64]: ...
+def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any, *, out: NDArray[np.float64] | None = None) -> Any:
     r"""Probability that at least one of k rollouts passes.
 
     .. math:: 1 - \binom{n-c}{k} \Big/ \binom{n}{k}
@@ -75,6 +84,9 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
         Rollouts and successes of each task, 0 <= c <= n <= 2**53; they broadcast against each other.
     k : int or sequence of int
         Rollouts drawn, 1 <= k <= n of every task.
+    out : ndarray of float64, optional
+        Contiguous, of the result's shape: filled and returned, instead of a new array, whose fresh memory costs as
+        much as the values. Nothing in it is kept after an error.
 
     Returns
     -------
@@ -100,14 +112,16 @@ def pass_at_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
     array([[0.4, 0.9],
            [0. , 0. ]])
     """
-    return _with_k(_core.pass_at_k, n, c, k)
+    return _with_k(_core.pass_at_k, n, c, k, out)
 
 
 @overload
 def pass_hat_k(n: Count, c: Count, k: Count) -> float: ...
 @overload
-def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Draws) -> NDArray[np.float64]: ...
-def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
+def pass_hat_k(
+    n: ArrayLike, c: ArrayLike, k: Draws, *, out: NDArray[np.float64] | None = ...
+) -> NDArray[np.float64]: ...
+def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any, *, out: NDArray[np.float64] | None = None) -> Any:
     r"""Probability that all of k rollouts pass.
 
     .. math:: \binom{c}{k} \Big/ \binom{n}{k}
@@ -120,6 +134,8 @@ def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
         Rollouts and successes of each task; they broadcast against each other.
     k : int or sequence of int
         Rollouts drawn, 1 <= k <= n of every task.
+    out : ndarray of float64, optional
+        As in `pass_at_k`.
 
     Returns
     -------
@@ -143,7 +159,7 @@ def pass_hat_k(n: ArrayLike, c: ArrayLike, k: Any) -> Any:
     >>> pass_hat_k(5, [5, 4, 2], 3)
     array([1. , 0.4, 0. ])
     """
-    return _with_k(_core.pass_hat_k, n, c, k)
+    return _with_k(_core.pass_hat_k, n, c, k, out)
 
 
 @overload

@@ -77,3 +77,17 @@ def number(argument: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise outside(argument, f"one number is needed, not {shown(value)}") from None
+
+
+def output(out: NDArray[np.float64] | None, shape: tuple[int, ...]) -> NDArray[np.float64] | None:
+    """Return the caller's array of results as the core fills it: flat, on the same memory."""
+    if out is None:
+        return None
+    if not shape:
+        raise outside("out", "the result is a single float; leave it out")
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
+        found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise outside("out", f"it is {found}; it must be an array of float64 {shape}")
+    if not (out.flags.c_contiguous and out.flags.writeable and out.flags.aligned):
+        raise outside("out", "it is not contiguous, or read-only; give a plain array")
+    return out.reshape(-1)

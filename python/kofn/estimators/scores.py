@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kofn import _columns, _core
 from kofn._values import outside
-from kofn.estimators.inputs import draws, number, whole
+from kofn.estimators.inputs import draws, number, output, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["best_of_k", "median_of_k", "order_statistic_of_k", "quantile_of_k", "worst_of_k"]
 
 
-def _order(scores: Any, k: Any, groups: Any, group_size: Any, which: str, at: float = 0.0) -> Any:
+def _order(
+    scores: Any,
+    k: Any,
+    groups: Any,
+    group_size: Any,
+    which: str,
+    at: float = 0.0,
+    out: NDArray[np.float64] | None = None,
+) -> Any:
     array = _columns.array("scores", scores)
     if array.ndim not in {1, 2}:
         raise outside(
@@ -29,20 +37,31 @@ def _order(scores: Any, k: Any, groups: Any, group_size: Any, which: str, at: fl
     array = _columns.floats("scores", array)
     ks, single = draws(k)
     if array.ndim == 1 and groups is None and group_size is None:
+        if out is not None:
+            raise outside("out", "one task has few values; leave it out")
         result = _core.order_of_task(array, ks, which, at)
         return float(result[0]) if single else result
     if array.ndim == 2 and groups is None and group_size in {None, array.shape[1]}:
         # Rows of no rollouts are tasks too, which no index of rollouts could name.
         tasks = array.shape[0]
-        result = _core.order_of_rows(array.reshape(-1), tasks, ks, which, at)
+        shape = (tasks,) if single else (tasks, len(ks))
+        result = _core.order_of_rows(array.reshape(-1), tasks, ks, which, at, output(out, shape))
     else:
         index, columns = _columns.grouped(groups, group_size, {"scores": array})
         tasks = len(index.ids)
-        result = _core.order_of_groups(columns["scores"], index, ks, which, at)
-    return result.reshape(tasks) if single else result.reshape(tasks, len(ks))
+        shape = (tasks,) if single else (tasks, len(ks))
+        result = _core.order_of_groups(columns["scores"], index, ks, which, at, output(out, shape))
+    return result.reshape(shape) if out is None else out
 
 
-def best_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
+def best_of_k(
+    scores: Scores,
+    k: Draws,
+    *,
+    groups: Any = None,
+    group_size: int | None = None,
+    out: NDArray[np.float64] | None = None,
+) -> Any:
     r"""Return the expected best score of k rollouts, drawn without replacement from those of a task.
 
     .. math:: \sum_{i=k}^{n} x_{(i)} \binom{i-1}{k-1} \Big/ \binom{n}{k}
@@ -60,6 +79,8 @@ def best_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int |
         The task of each rollout: integers or text.
     group_size : int, optional
         Rollouts of each task, where they stand together.
+    out : ndarray of float64, optional
+        For several tasks: contiguous, of the result's shape; filled and returned instead of a new array.
 
     Returns
     -------
@@ -88,10 +109,17 @@ def best_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int |
     array([[0.75,  nan],
            [0.25,  nan]])
     """
-    return _order(scores, k, groups, group_size, "best")
+    return _order(scores, k, groups, group_size, "best", out=out)
 
 
-def worst_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int | None = None) -> Any:
+def worst_of_k(
+    scores: Scores,
+    k: Draws,
+    *,
+    groups: Any = None,
+    group_size: int | None = None,
+    out: NDArray[np.float64] | None = None,
+) -> Any:
     r"""Return the expected worst score of k rollouts, drawn without replacement from those of a task.
 
     .. math:: \sum_{i=1}^{n-k+1} x_{(i)} \binom{n-i}{k-1} \Big/ \binom{n}{k}
@@ -108,6 +136,8 @@ def worst_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int 
         The task of each rollout.
     group_size : int, optional
         Rollouts of each task, where they stand together.
+    out : ndarray of float64, optional
+        As in `best_of_k`.
 
     Returns
     -------
@@ -125,7 +155,7 @@ def worst_of_k(scores: Scores, k: Draws, *, groups: Any = None, group_size: int 
     >>> worst_of_k([3.0, 1.0, 2.0, 5.0, 4.0], 2)
     2.0
     """
-    return _order(scores, k, groups, group_size, "worst")
+    return _order(scores, k, groups, group_size, "worst", out=out)
 
 
 def order_statistic_of_k(
