@@ -7,6 +7,8 @@
 //! `KOFN_ARCH=baseline` (or `v3`) in the environment keeps to that level: for tests, and to tell a fault of a
 //! processor's extension from one of ours.
 
+pub mod block;
+
 use std::sync::OnceLock;
 
 /// What code may assume of the processor, lowest first: the levels of the x86-64 psABI.

@@ -6,6 +6,7 @@
 
 use super::fault::{Checked, Fault};
 use super::number::Number;
+use super::scan::{self, Literal};
 
 /// Deepest nesting of arrays and objects that is read.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -61,6 +62,65 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// The byte ahead, white space too.
+    pub fn peek(&self) -> Option<u8> {
+        self.byte()
+    }
+
+    /// How many arrays and objects are open.
+    pub const fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// As if inside of so many arrays and objects.
+    pub const fn enter(&mut self, depth: usize) {
+        self.depth = depth;
+    }
+
+    /// Past these bytes, if they stand ahead.
+    #[inline(always)]
+    pub fn pass_all(&mut self, bytes: &[u8]) -> bool {
+        let stand = self.rest().starts_with(bytes);
+        self.at += if stand { bytes.len() } else { 0 };
+        stand
+    }
+
+    /// Past one byte that is not part of a character.
+    pub const fn step(&mut self) {
+        self.at += 1;
+    }
+
+    /// Past a bool, null, number or string that begins here; where none does, it may stand anywhere.
+    #[inline]
+    pub fn scalar(&mut self) -> bool {
+        match self.byte() {
+            Some(b'"') => self.quick_text().is_some(),
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => self.number().is_ok(),
+            Some(b't' | b'f') => self.quick_bool().is_some(),
+            Some(b'n') => self.null().is_ok(),
+            _ => false,
+        }
+    }
+
+    /// A string that begins here.
+    #[inline(always)]
+    pub fn quick_text(&mut self) -> Option<Text<'a>> {
+        let start = self.at + 1;
+        let end = start + scan::plain(self.text.as_bytes(), start);
+        if self.text.as_bytes().get(end) == Some(&b'"') {
+            self.at = end + 1;
+            return Some(Text { raw: self.text.get(start..end)?, escaped: false });
+        }
+        self.string().ok()
+    }
+
+    /// A bool that begins here.
+    #[inline(always)]
+    pub fn quick_bool(&mut self) -> Option<bool> {
+        let value = self.byte() == Some(b't');
+        self.pass_all(if value { b"true" } else { b"false" }).then_some(value)
+    }
+
     /// The text from `start` to the position.
     pub fn since(&self, start: usize) -> &'a str {
         self.text.get(start..self.at).unwrap_or_default()
@@ -75,8 +135,9 @@ impl<'a> Cursor<'a> {
         self.text.as_bytes().get(self.at..).unwrap_or_default()
     }
 
+    /// The byte ahead, past white space.
     #[inline]
-    fn space(&mut self) -> Option<u8> {
+    pub fn space(&mut self) -> Option<u8> {
         loop {
             match self.byte() {
                 Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
@@ -145,6 +206,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number, as text that was checked.
+    #[inline(always)]
     pub fn number(&mut self) -> Checked<Number<'a>> {
         self.space();
         let start = self.at;
@@ -188,9 +250,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn digits(&mut self) {
-        while matches!(self.byte(), Some(b'0'..=b'9')) {
-            self.at += 1;
-        }
+        self.at += scan::digits(self.text.as_bytes(), self.at);
     }
 
     fn some_digits(&mut self) -> Checked<()> {
@@ -216,7 +276,7 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let mut escaped = false;
         loop {
-            self.plain();
+            self.at += scan::plain(self.text.as_bytes(), self.at);
             match self.byte() {
                 Some(b'"') => {
                     let raw = self.since(start);
@@ -230,30 +290,6 @@ impl<'a> Cursor<'a> {
                 None => return Err(self.wrong("the end of a string")),
                 Some(_) => return Err(self.wrong("an escape instead of a control character")),
             }
-        }
-    }
-
-    /// Past everything that needs no attention inside a string: to a quote, a backslash, a control character or the end.
-    #[inline]
-    fn plain(&mut self) {
-        // Names and labels end within a few words; texts that do not are passed in blocks, made for vectors.
-        for _ in 0..8 {
-            let Some(word) = self.rest().first_chunk::<8>() else { break };
-            let found = specials(u64::from_le_bytes(*word));
-            if found != 0 {
-                self.at += (found.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-        while let Some(block) = self.rest().first_chunk::<32>() {
-            if block.iter().fold(false, |found, &byte| found | is_special(byte)) {
-                break;
-            }
-            self.at += 32;
-        }
-        while self.byte().is_some_and(|byte| !is_special(byte)) {
-            self.at += 1;
         }
     }
 
@@ -325,16 +361,12 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Whether the key ahead is `quoted` (with its quotes, without escapes); then it and its colon are read.
+    /// Past these bytes, if they stand ahead.
     #[inline]
-    pub fn key_is(&mut self, quoted: &[u8]) -> Checked<bool> {
-        self.space();
-        if !self.rest().starts_with(quoted) {
-            return Ok(false);
-        }
-        self.at += quoted.len();
-        self.colon()?;
-        Ok(true)
+    pub fn pass(&mut self, literal: &Literal) -> bool {
+        let passed = literal.stands(self.text.as_bytes(), self.at);
+        self.at += passed.unwrap_or(0);
+        passed.is_some()
     }
 
     /// After a member of an object: whether another follows.
@@ -409,22 +441,6 @@ impl<'a> Cursor<'a> {
             return Ok(());
         }
     }
-}
-
-/// Ends a run of plain characters in a string.
-const fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// The high bit of each byte that is special; exact up to and including the lowest such byte, where a subtraction
-/// borrows for the first time (the haszero trick of Mycroft, 1987).
-const fn specials(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote.wrapping_sub(ONES) & !quote | backslash.wrapping_sub(ONES) & !backslash | control) & HIGH
 }
 
 fn set(bits: &mut [u64; MAX_DEPTH / 64], at: usize, value: bool) {

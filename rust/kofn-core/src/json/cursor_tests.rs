@@ -4,19 +4,6 @@ use super::super::number::Scalar;
 use super::*;
 
 #[test]
-fn the_word_search_finds_the_first_special_byte() {
-    for byte in 0..=255_u8 {
-        for at in 0..8 {
-            let mut word = *b"abcdefgh";
-            word[at] = byte;
-            let found = specials(u64::from_le_bytes(word));
-            let expected = if is_special(byte) { u32::try_from(at).expect("small") } else { 8 };
-            assert_eq!(found.trailing_zeros() / 8, expected, "{byte} at {at}");
-        }
-    }
-}
-
-#[test]
 fn a_scalar_remembers_how_it_was_written() {
     let mut cursor = Cursor::new(" -12.50e1 ");
     let kind = cursor.kind().expect("a value");

@@ -120,7 +120,6 @@ impl<'r, 'o> Projector<'r, 'o> {
     pub fn record(&mut self, found: Found<'_>) -> Result<()> {
         // Rows are counted from 0, as every table library counts them.
         let found = Found { number: found.number - u64::from(self.unit == Unit::Row), ..found };
-        self.recorder.begin();
         let outcome = self.project(found).and_then(|record| match record {
             Record::Rollout => Ok(None),
             Record::Header(header) => self.range(*header).map(Some),

@@ -26,8 +26,6 @@ pub(crate) struct Node {
     pub wildcard: Option<usize>,
     /// Elements of an array.
     pub element: Option<usize>,
-    /// First of this node's guesses at the next key: one for the first key, one for the key after each edge.
-    pub guess: usize,
 }
 
 impl Node {
@@ -40,8 +38,6 @@ impl Node {
 /// A key and where it leads.
 #[derive(Debug)]
 pub(crate) struct Edge {
-    /// The key in quotes, as it nearly always stands in the file.
-    pub quoted: Box<[u8]>,
     pub key: Box<str>,
     pub node: usize,
 }
@@ -51,7 +47,6 @@ pub(crate) struct Edge {
 pub(crate) struct Trie {
     pub nodes: Vec<Node>,
     pub targets: Vec<Target>,
-    pub guesses: usize,
 }
 
 /// What is open around a node.
@@ -65,7 +60,7 @@ enum Scope {
 
 impl Trie {
     pub fn compile(mapping: &Mapping, needs: Needs) -> Result<Self> {
-        let mut trie = Self { nodes: vec![Node::default()], targets: Vec::new(), guesses: 0 };
+        let mut trie = Self { nodes: vec![Node::default()], targets: Vec::new() };
         for field in &mapping.fields {
             trie.add(field)?;
         }
@@ -74,10 +69,6 @@ impl Trie {
         }
         trie.prune(0, needs);
         trie.check(mapping, 0, Scope::Record)?;
-        for node in &mut trie.nodes {
-            node.guess = trie.guesses;
-            trie.guesses += node.edges.len() + 1;
-        }
         Ok(trie)
     }
 
@@ -121,7 +112,7 @@ impl Trie {
             return edge.node;
         }
         let node = self.fresh();
-        self.nodes[at].edges.push(Edge { quoted: format!("\"{key}\"").into_bytes().into(), key: key.into(), node });
+        self.nodes[at].edges.push(Edge { key: key.into(), node });
         node
     }
 

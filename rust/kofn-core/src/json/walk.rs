@@ -8,21 +8,22 @@ use super::fault::{Checked, Fault, shown};
 use super::mapping::Target;
 use super::native::Recorder;
 use super::number::Scalar;
+use super::routes::{Goal, Op, Routes, Trace};
 use super::trie::{Node, Trie};
 use crate::names::Dictionary;
 
-/// What outlives a record: which key followed which, and buffers.
+/// What outlives a record: the routes of those before it, and buffers.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    /// For each node and edge, the edge that came next last time.
-    guesses: Vec<u8>,
+    routes: Routes,
+    trace: Trace,
     /// Keys that no edge names, of all objects that are open: their hashes and places.
     others: Vec<(u64, usize)>,
 }
 
 impl Memory {
     pub fn new(trie: &Trie) -> Self {
-        Self { guesses: vec![0; trie.guesses], others: Vec::new() }
+        Self { routes: Routes::new(trie), trace: Trace::default(), others: Vec::new() }
     }
 }
 
@@ -36,9 +37,16 @@ pub(crate) struct Walk<'w, 'a> {
     pub text: &'a str,
 }
 
-impl<'a> Walk<'_, 'a> {
+impl Walk<'_, '_> {
     /// Read the whole record into the recorder's draft.
     pub fn record(&mut self) -> Checked<()> {
+        self.recorder.begin();
+        if self.memory.routes.follow(self.text, self.trie, self.recorder, self.dictionary).is_some() {
+            return Ok(());
+        }
+        self.recorder.abandon();
+        self.recorder.begin();
+        self.memory.trace.begin();
         self.memory.others.clear();
         let kind = self.cursor.kind()?;
         if kind != Kind::Object {
@@ -47,52 +55,45 @@ impl<'a> Walk<'_, 'a> {
             return Err(Fault::new(format!("a record must be an object, this is {}", kind.noun())));
         }
         let Some(root) = self.trie.nodes.first() else { return Ok(()) };
-        self.object(root)?;
-        self.cursor.end()
+        self.object(0, root)?;
+        self.cursor.end()?;
+        self.memory.trace.end(&mut self.memory.routes, &self.cursor);
+        Ok(())
     }
 
-    fn object(&mut self, node: &Node) -> Checked<()> {
+    fn object(&mut self, id: usize, node: &Node) -> Checked<()> {
         if !self.cursor.open_object()? {
             return Ok(());
         }
+        self.memory.trace.op(Op::Enter);
         let mut seen = 0_u64;
         let others = self.memory.others.len();
-        let mut slot = Some(node.guess);
         loop {
-            let guess =
-                slot.and_then(|slot| self.memory.guesses.get(slot)).map_or(usize::MAX, |&edge| usize::from(edge));
             let place = self.cursor.position();
-            let found = match node.edges.get(guess) {
-                Some(edge) if self.cursor.key_is(&edge.quoted)? => Ok(guess),
-                _ => self.find(node)?,
-            };
-            match found {
-                Ok(number) => {
-                    if let Some(guess) = slot.and_then(|slot| self.memory.guesses.get_mut(slot)) {
-                        // An object has at most 64 edges.
-                        *guess = u8::try_from(number).unwrap_or(u8::MAX);
-                    }
-                    slot = Some(node.guess + 1 + number);
-                    let Some(edge) = node.edges.get(number) else { return Ok(()) };
-                    if seen >> number & 1 == 1 {
-                        return Err(twice(&edge.key));
-                    }
-                    seen |= 1 << number;
-                    let key = Text { raw: &edge.key, escaped: false };
-                    self.value(edge.node, key).map_err(|fault| fault.under(&edge.key))?;
+            let key = self.cursor.key()?;
+            let same = |wanted: &str| node.edges.iter().position(|edge| &*edge.key == wanted);
+            let found = if key.escaped { same(key.decode(&mut String::new())?) } else { same(key.raw) };
+            let Memory { routes, trace, .. } = self.memory;
+            if let Some((number, edge)) = found.and_then(|number| Some((number, node.edges.get(number)?))) {
+                if seen >> number & 1 == 1 {
+                    return Err(twice(&edge.key));
                 }
-                Err(key) => {
-                    slot = None;
-                    let hash = if key.escaped {
-                        xxh3_64(key.decode(&mut String::new())?.as_bytes())
-                    } else {
-                        xxh3_64(key.raw.as_bytes())
-                    };
-                    self.memory.others.push((hash, place));
-                    match node.wildcard {
-                        Some(child) => self.value(child, key).map_err(|fault| fault.under(key.raw))?,
-                        None => self.cursor.skip()?,
-                    }
+                seen |= 1 << number;
+                // An object has at most 64 edges.
+                trace.op(Op::Key(u8::try_from(number).unwrap_or(u8::MAX)));
+                let key = Text { raw: &edge.key, escaped: false };
+                self.value(edge.node, key).map_err(|fault| fault.under(&edge.key))?;
+            } else {
+                let hash = if key.escaped {
+                    xxh3_64(key.decode(&mut String::new())?.as_bytes())
+                } else {
+                    xxh3_64(key.raw.as_bytes())
+                };
+                trace.key(routes, id, node.edges.len(), key);
+                self.memory.others.push((hash, place));
+                match node.wildcard {
+                    Some(child) => self.value(child, key).map_err(|fault| fault.under(key.raw))?,
+                    None => self.skip(Err(id))?,
                 }
             }
             if !self.cursor.another_member()? {
@@ -102,15 +103,17 @@ impl<'a> Walk<'_, 'a> {
         if self.memory.others.len() > others {
             self.refuse_copies(others)?;
         }
+        self.memory.trace.op(Op::Leave);
         Ok(())
     }
 
-    /// The edge of the key ahead, or the key.
-    fn find(&mut self, node: &Node) -> Checked<Result<usize, Text<'a>>> {
-        let key = self.cursor.key()?;
-        let same = |wanted: &str| node.edges.iter().position(|edge| &*edge.key == wanted);
-        let found = if key.escaped { same(key.decode(&mut String::new())?) } else { same(key.raw) };
-        Ok(found.ok_or(key))
+    /// Skip a value, of a node or of the object of one.
+    fn skip(&mut self, node: Result<usize, usize>) -> Checked<()> {
+        self.cursor.space();
+        self.memory.trace.value(&mut self.memory.routes, &self.cursor, node, Goal::Any);
+        self.cursor.skip()?;
+        self.memory.trace.value_ends(&self.cursor);
+        Ok(())
     }
 
     /// Refuse two equal keys among those since `start`.
@@ -137,47 +140,62 @@ impl<'a> Walk<'_, 'a> {
         let trie = self.trie;
         let Some(node) = trie.nodes.get(id) else { return Ok(()) };
         if node.skip {
-            return self.cursor.skip();
+            return self.skip(Ok(id));
         }
         let kind = self.cursor.kind()?;
         if kind == Kind::Null {
             return self.cursor.null();
         }
-        let opened = node.scope.and_then(|number| trie.targets.get(number));
-        if let Some(target) = opened {
+        let opened = node.scope.and_then(|number| Some((number, trie.targets.get(number)?)));
+        if let Some((number, target)) = opened {
             let name = if node.captured { Some(key) } else { None };
             self.recorder.open(target, name, self.dictionary)?;
+            self.memory.trace.op(Op::Open(number, name.map(|name| name.raw.into())));
         }
-        self.inner(node, kind, key)?;
-        if let Some(target) = opened {
+        self.inner(id, node, kind, key)?;
+        if let Some((number, target)) = opened {
             self.recorder.close(target, self.dictionary)?;
+            self.memory.trace.op(Op::Close(number));
         }
         Ok(())
     }
 
-    fn inner(&mut self, node: &Node, kind: Kind, key: Text<'_>) -> Checked<()> {
-        let leaf = node.leaf.and_then(|number| self.trie.targets.get(number));
+    fn inner(&mut self, id: usize, node: &Node, kind: Kind, key: Text<'_>) -> Checked<()> {
+        let leaf = node.leaf.and_then(|number| Some((number, self.trie.targets.get(number)?)));
+        let Memory { routes, trace, .. } = self.memory;
         match (kind, leaf) {
-            (Kind::Object, Some(Target::Header)) => {
+            (Kind::Object, Some((_, Target::Header))) => {
+                trace.lose();
                 let header = declare::header(&mut self.cursor, self.dictionary)?;
                 self.recorder.declare(header);
                 Ok(())
             }
-            (Kind::Object, Some(target @ (Target::Error | Target::VerifierError))) => {
+            (Kind::Object, Some((number, target @ (Target::Error | Target::VerifierError)))) => {
                 self.recorder.broke(target);
+                trace.op(Op::Broke(number));
+                trace.value(routes, &self.cursor, Ok(id), Goal::Object);
+                self.cursor.skip()?;
+                self.memory.trace.value_ends(&self.cursor);
+                Ok(())
+            }
+            (_, Some((_, Target::Header | Target::Ignored))) => {
+                trace.lose();
                 self.cursor.skip()
             }
-            (_, Some(Target::Header | Target::Ignored)) => self.cursor.skip(),
-            (Kind::Object, _) if node.is_object() => self.object(node),
+            (Kind::Object, _) if node.is_object() => self.object(id, node),
             (Kind::Array, _) if let Some(element) = node.element => {
                 if node.checks {
+                    trace.op(Op::Checks);
                     self.recorder.checks();
                 }
                 self.array(element)
             }
-            (Kind::Bool | Kind::Number | Kind::Text, Some(target)) => {
+            (Kind::Bool | Kind::Number | Kind::Text, Some((number, target))) => {
+                trace.value(routes, &self.cursor, Ok(id), Goal::scalar(number, key));
                 let scalar = Scalar::read(&mut self.cursor, kind)?;
-                self.recorder.scalar(target, scalar, key, self.dictionary)
+                self.recorder.scalar(target, scalar, key, self.dictionary)?;
+                self.memory.trace.value_ends(&self.cursor);
+                Ok(())
             }
             _ => self.mismatch(node, kind),
         }
