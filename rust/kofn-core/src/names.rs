@@ -186,6 +186,13 @@ impl Names {
         table::resolve(&mut self.table, &mut self.texts, keys, ids).map_err(|(at, NotText)| at)
     }
 
+    /// Forget all texts, keep the buffers.
+    pub fn clear(&mut self) {
+        self.arena.clear();
+        self.ends.clear();
+        self.table.clear();
+    }
+
     /// The id of `text` if it was interned.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<u32> {

@@ -12,6 +12,7 @@ mod array;
 mod commit;
 mod cursor;
 mod declare;
+mod desk;
 mod fault;
 mod form;
 mod hints;

@@ -157,6 +157,15 @@ impl Recorder {
         }
     }
 
+    /// For records of another dictionary, in a source whose scores lie in `range`; the batch was taken or is dropped.
+    pub fn restart(&mut self, range: Option<(f64, f64)>) {
+        if !self.batch.is_empty() {
+            self.batch = columns(self.needs);
+        }
+        (self.range, self.extremes, self.last) = (range, None, None);
+        (self.skewed, self.halves) = (0, 0);
+    }
+
     /// The batch so far, leaving an empty one.
     pub fn take(&mut self) -> Batch {
         std::mem::replace(&mut self.batch, columns(self.needs))

@@ -1,34 +1,22 @@
-//! Records to rows: the walk, the headers, and what becomes of bad records.
+//! Desks in order: ids, numbers and headers of the whole read, and what becomes of bad records.
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use super::cursor::Cursor;
-use super::fault::{Checked, Fault};
-use super::lines::Found;
+use super::desk::{Before, Desk, Event};
+use super::lines::{Found, Piece};
 use super::mapping::Layout;
-use super::native::{Record, Recorder};
 use super::reader::Options;
 use super::trie::Trie;
-use super::walk::{Memory, Walk};
-use crate::batch::{Batch, Origin};
+use crate::batch::{Batch, Origin, Value};
 use crate::error::{Error, Place, Result, Unit};
 use crate::header::Header;
 use crate::names::Dictionary;
 use crate::reading::{LISTED, Reading};
 
-/// Rollouts in a batch: few enough to stay in the cache while they are tallied.
-const ROLLOUTS: usize = 8 << 10;
-/// Checks, readings and so on in a batch, so that no rollout with very many makes it large.
-const ENTRIES: usize = 1 << 20;
-
 /// What a read needs from source to source.
 pub(crate) struct Projector<'r, 'o> {
-    options: &'o Options<'o>,
+    pub options: &'o Options<'o>,
+    pub trie: &'r Trie,
     dictionary: &'r mut Dictionary,
     take: &'r mut dyn FnMut(Batch, &Dictionary) -> Result<()>,
-    trie: Trie,
-    memory: Memory,
-    recorder: Recorder,
     reading: Reading,
     headers: Vec<Header>,
     /// The run's id, as the first header that has one gives it.
@@ -37,47 +25,54 @@ pub(crate) struct Projector<'r, 'o> {
     unranged: Vec<(f64, Place)>,
     unit: Unit,
     source: u32,
-    /// Rollouts of this source, bad ones included.
-    rollouts: u64,
+    before: Before,
+    /// The lowest and highest recorded score with their places, for a range that another source declares.
+    extremes: Option<[(f64, Origin); 2]>,
+    /// Desks, with the bytes last read at them, that are not in use.
+    free: Vec<(Box<Desk>, Vec<u8>)>,
+    /// Where each id of a desk is in the dictionary.
+    tasks: Vec<u32>,
+    texts: Vec<u32>,
 }
 
 impl<'r, 'o> Projector<'r, 'o> {
     pub fn new(
         options: &'o Options<'o>,
+        trie: &'r Trie,
         dictionary: &'r mut Dictionary,
         take: &'r mut dyn FnMut(Batch, &Dictionary) -> Result<()>,
-    ) -> Result<Self> {
-        let trie = Trie::compile(options.mapping, options.needs)?;
-        Ok(Self {
-            memory: Memory::new(&trie),
+    ) -> Self {
+        Self {
+            options,
             trie,
-            recorder: Recorder::new(options.mapping, options.needs, options.keep_ungradable),
+            before: Before { kind: dictionary.tasks.kind, ..Before::default() },
+            dictionary,
+            take,
             reading: Reading::default(),
             headers: Vec::new(),
             id: None,
             unranged: Vec::new(),
             unit: if options.mapping.layout == Layout::Lines { options.unit } else { Unit::Record },
             source: 0,
-            rollouts: 0,
-            options,
-            dictionary,
-            take,
-        })
+            extremes: None,
+            free: Vec::new(),
+            tasks: Vec::new(),
+            texts: Vec::new(),
+        }
     }
 
     /// A source begins.
     pub fn source(&mut self, name: &str) {
         self.source = u32::try_from(self.dictionary.sources.len()).unwrap_or(u32::MAX);
         self.dictionary.sources.push(name.to_owned());
-        self.rollouts = 0;
-        self.recorder.range = None;
-        self.recorder.extremes = None;
+        self.before = Before { kind: self.before.kind, ..Before::default() };
+        self.extremes = None;
     }
 
     /// A source ended.
     pub fn source_ends(&mut self, name: String, hash: u64) {
-        if self.recorder.range.is_none()
-            && let Some(extremes) = self.recorder.extremes
+        if self.before.range.is_none()
+            && let Some(extremes) = self.extremes
         {
             self.unranged.extend(extremes.map(|(score, origin)| (score, self.place(origin.line))));
         }
@@ -86,7 +81,6 @@ impl<'r, 'o> Projector<'r, 'o> {
 
     /// Everything was read.
     pub fn end(mut self) -> Result<Reading> {
-        self.flush()?;
         // Declared order is that of the sorted sources' headers (spec 9), whatever order they were read in.
         self.headers.sort_by(|a, b| (&a.place.source, a.place.number).cmp(&(&b.place.source, b.place.number)));
         let mut headers = std::mem::take(&mut self.headers).into_iter();
@@ -106,62 +100,126 @@ impl<'r, 'o> Projector<'r, 'o> {
             self.reading.header = Some(header);
         }
         self.reading.sources.sort_unstable();
-        self.reading.skewed_durations = self.recorder.skewed;
-        self.reading.half_usages = self.recorder.halves;
         Ok(self.reading)
+    }
+
+    /// What the records read so far say about the next.
+    pub const fn before(&self) -> Before {
+        self.before
+    }
+
+    /// A desk that is not in use, and a buffer.
+    pub fn desk(&mut self) -> (Box<Desk>, Vec<u8>) {
+        self.free.pop().unwrap_or_else(|| (Box::new(Desk::new(self.trie, self.options)), Vec::new()))
+    }
+
+    /// Give them back.
+    pub fn release(&mut self, desk: Box<Desk>, buffer: Vec<u8>) {
+        self.free.push((desk, buffer));
+    }
+
+    /// Take in a piece that follows on `records` others; what was read under a wrong guess is read again.
+    pub fn piece(&mut self, desk: &mut Desk, piece: &Piece, records: u64) -> Result<()> {
+        if !desk.follows(self.before) {
+            piece.read(desk, self.before, self.trie, self.options);
+        }
+        self.merge(desk, records, piece.offset)
+    }
+
+    /// Read one record at a desk that was begun, and take in what is there when it is enough.
+    pub fn record(&mut self, desk: &mut Desk, found: Found<'_>) -> Result<()> {
+        desk.record(found, None, self.trie, self.options);
+        if desk.full() || desk.stopped {
+            self.merge(desk, 0, 0)?;
+            desk.begin(self.before);
+        }
+        Ok(())
+    }
+
+    /// Take in what was read at a desk, behind so many records and bytes of the source.
+    pub fn merge(&mut self, desk: &mut Desk, records: u64, bytes: u64) -> Result<()> {
+        // Rows are counted from 0, as every table library counts them.
+        let first = u64::from(self.unit == Unit::Row);
+        let number = |of_desk: u64| (records + of_desk).saturating_sub(first);
+        let last = desk.events.len();
+        for (at, (of_desk, event)) in (1..).zip(desk.events.drain(..)) {
+            let place = self.place(number(of_desk));
+            match event {
+                Event::Header(header) => self.declare(Header { place, ..*header })?,
+                Event::Cut => self.reading.cut.push(place),
+                Event::Bad(field, problem) => {
+                    let error = Error::record(place, field, problem);
+                    if desk.stopped && at == last {
+                        return Err(error);
+                    }
+                    self.skip(&error);
+                }
+            }
+        }
+        let mut batch = desk.take();
+        self.names(desk, records, first);
+        self.before = desk.after();
+        let (extremes, skewed, halves) = desk.account();
+        self.reading.skewed_durations += skewed;
+        self.reading.half_usages += halves;
+        let source = self.source;
+        let origin =
+            |origin: Origin| Origin { source, line: number(origin.line), offset: bytes + origin.offset, ..origin };
+        if let Some([(low, at_low), (high, at_high)]) = extremes {
+            let (at_low, at_high) = (origin(at_low), origin(at_high));
+            let [lowest, highest] = self.extremes.get_or_insert([(low, at_low), (high, at_high)]);
+            if low < lowest.0 {
+                *lowest = (low, at_low);
+            }
+            if high > highest.0 {
+                *highest = (high, at_high);
+            }
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        for place in &mut batch.origin {
+            *place = origin(*place);
+        }
+        rename(&self.tasks, &mut batch.task);
+        for ids in [
+            &mut batch.verifications.name,
+            &mut batch.checks.label,
+            &mut batch.readings.subject,
+            &mut batch.readings.metric,
+            &mut batch.tags.name,
+            &mut batch.tags.value,
+        ] {
+            rename(&self.texts, ids);
+        }
+        for value in &mut batch.readings.value {
+            if let Value::Text(id) = value {
+                rename(&self.texts, std::slice::from_mut(id));
+            }
+        }
+        (self.take)(batch, self.dictionary)
+    }
+
+    /// The dictionary's ids for those of the desk: new ones in the order in which the desk met them.
+    fn names(&mut self, desk: &Desk, records: u64, first: u64) {
+        let Dictionary { tasks, texts, .. } = &mut *self.dictionary;
+        tasks.kind = desk.dictionary.tasks.kind;
+        self.tasks.clear();
+        for (name, &(_, line)) in desk.dictionary.tasks.names.iter().zip(&desk.dictionary.tasks.first) {
+            let known = tasks.names.len();
+            self.tasks.push(tasks.names.intern(name));
+            // Places are kept for all tasks or for none: a dictionary shared with a table has none.
+            if tasks.names.len() > known && tasks.first.len() == known {
+                tasks.first.push((self.source, (records + line).saturating_sub(first)));
+            }
+        }
+        self.texts.clear();
+        self.texts.extend(desk.dictionary.texts.iter().map(|text| texts.intern(text)));
     }
 
     fn place(&self, number: u64) -> Place {
         let source = self.dictionary.sources.get(self.source as usize).cloned().unwrap_or_default();
         Place { source, number: Some(number), unit: self.unit }
-    }
-
-    /// Read one record.
-    pub fn record(&mut self, found: Found<'_>) -> Result<()> {
-        // Rows are counted from 0, as every table library counts them.
-        let found = Found { number: found.number - u64::from(self.unit == Unit::Row), ..found };
-        let outcome = self.project(found).and_then(|record| match record {
-            Record::Rollout => Ok(None),
-            Record::Header(header) => self.range(*header).map(Some),
-        });
-        match outcome {
-            Ok(None) => {
-                self.rollouts += 1;
-                if self.full() { self.flush() } else { Ok(()) }
-            }
-            Ok(Some(header)) => self.declare(Header { place: self.place(found.number), ..header }),
-            Err(fault) => {
-                self.recorder.abandon();
-                self.bad(found, &fault)
-            }
-        }
-    }
-
-    fn project(&mut self, found: Found<'_>) -> Checked<Record> {
-        let text = utf8(found.bytes)?;
-        let origin = Origin {
-            source: self.source,
-            length: u32::try_from(found.bytes.len()).map_err(|_| Fault::new("the record is longer than 4 GiB"))?,
-            line: found.number,
-            offset: found.offset,
-        };
-        let Self { trie, memory, recorder, dictionary, .. } = self;
-        let mut walk = Walk { trie, memory, recorder, dictionary, cursor: Cursor::new(text), text };
-        walk.record()?;
-        let hash = if self.options.needs.hashes { xxh3_64(found.bytes) } else { 0 };
-        self.recorder.finish(text, origin, hash, self.dictionary)
-    }
-
-    /// A score range holds for what follows in its source, so it must stand first (spec 7.2).
-    fn range(&mut self, header: Header) -> Checked<Header> {
-        if let Some(range) = header.score_range {
-            if self.rollouts > 0 && self.recorder.range != Some(range) {
-                let problem = "must stand before the first rollout of its file, so that every score is held against it";
-                return Err(Fault::new(problem).under("score_range").under("run"));
-            }
-            self.recorder.range = Some(range);
-        }
-        Ok(header)
     }
 
     fn declare(&mut self, header: Header) -> Result<()> {
@@ -177,53 +235,17 @@ impl<'r, 'o> Projector<'r, 'o> {
     }
 
     #[cold]
-    fn bad(&mut self, found: Found<'_>, fault: &Fault) -> Result<()> {
-        let place = self.place(found.number);
-        let syntax = fault.is_syntax() || !is_json(found.bytes);
-        if found.unfinished && syntax {
-            self.reading.cut.push(place);
-            return Ok(());
-        }
-        self.rollouts += 1;
-        let error = Error::record(place, fault.field(), fault.problem());
-        // Where an element ends is known only from its syntax, so reading on after such a fault would be a guess.
-        if !self.options.skip_errors || (syntax && self.options.mapping.layout != Layout::Lines) {
-            return Err(error);
-        }
+    fn skip(&mut self, error: &Error) {
         self.reading.skipped += 1;
         if self.reading.skipped_first.len() < LISTED {
             self.reading.skipped_first.push(error.to_string());
         }
-        Ok(())
-    }
-
-    fn full(&self) -> bool {
-        let batch = &self.recorder.batch;
-        batch.len() >= ROLLOUTS
-            || batch.verifications.name.len() >= ENTRIES
-            || batch.checks.flags.len() >= ENTRIES
-            || batch.readings.metric.len() >= ENTRIES
-            || batch.tags.name.len() >= ENTRIES
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if self.recorder.batch.is_empty() {
-            return Ok(());
-        }
-        (self.take)(self.recorder.take(), self.dictionary)
     }
 }
 
-fn utf8(bytes: &[u8]) -> Checked<&str> {
-    simdutf8::basic::from_utf8(bytes).or_else(|_| {
-        simdutf8::compat::from_utf8(bytes)
-            .map_err(|error| Fault::syntax(error.valid_up_to(), "the bytes are not UTF-8"))
-    })
-}
-
-fn is_json(bytes: &[u8]) -> bool {
-    utf8(bytes).is_ok_and(|text| {
-        let mut cursor = Cursor::new(text);
-        cursor.skip().and_then(|()| cursor.end()).is_ok()
-    })
+/// Ids by their new names.
+fn rename(names: &[u32], ids: &mut [u32]) {
+    for id in ids {
+        *id = names.get(*id as usize).copied().unwrap_or(*id);
+    }
 }

@@ -8,12 +8,14 @@ use super::lines::{self, Found};
 use super::mapping::{Layout, Mapping};
 use super::project::Projector;
 use super::source::{Input, Opened, Source, failed};
+use super::trie::Trie;
 use super::window::{Fill, Window};
 use crate::batch::Batch;
 use crate::error::{Error, Result, Unit};
 use crate::names::Dictionary;
 use crate::plan::Needs;
 use crate::reading::Reading;
+use crate::threads;
 
 /// How to read.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +47,28 @@ pub fn read(
     take: &mut dyn FnMut(Batch, &Dictionary) -> Result<()>,
     watch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Reading> {
-    let mut projector = Projector::new(options, dictionary, take)?;
-    let steps = match &options.mapping.layout {
-        Layout::Lines => None,
-        Layout::Array(path) => Some(array::steps(path)?),
+    read_on(threads::available(), sources, options, dictionary, take, watch)
+}
+
+/// The same on at most so many threads.
+pub(crate) fn read_on(
+    threads: usize,
+    sources: Vec<Source>,
+    options: &Options<'_>,
+    dictionary: &mut Dictionary,
+    take: &mut dyn FnMut(Batch, &Dictionary) -> Result<()>,
+    watch: &mut dyn FnMut() -> Result<()>,
+) -> Result<Reading> {
+    let trie = Trie::compile(options.mapping, options.needs)?;
+    let mut projector = Projector::new(options, &trie, dictionary, take);
+    let way = match &options.mapping.layout {
+        Layout::Lines => Way::Lines(threads),
+        Layout::Array(path) => Way::Array(array::steps(path)?),
     };
     for source in sources {
         projector.source(&source.name);
         watch()?;
-        let hash = one(source.input, &source.name, options.mapping, steps.as_deref(), &mut projector, watch)?;
+        let hash = one(source.input, &source.name, options.mapping, &way, &mut projector, watch)?;
         projector.source_ends(source.name, hash);
     }
     projector.end()
@@ -64,7 +79,7 @@ fn one(
     input: Input,
     name: &str,
     mapping: &Mapping,
-    steps: Option<&[array::Step]>,
+    way: &Way,
     projector: &mut Projector<'_, '_>,
     watch: &mut dyn FnMut() -> Result<()>,
 ) -> Result<u64> {
@@ -100,7 +115,7 @@ fn one(
                     watched(n)?;
                     Ok(n)
                 };
-                document(&mut fill, stand, steps, name, projector)
+                document(&mut fill, stand, way, name, projector)
             })?;
         }
         return Ok(hash);
@@ -116,7 +131,7 @@ fn one(
             }
         }
     };
-    document(&mut fill, Stand::default(), steps, name, projector)?;
+    document(&mut fill, Stand::default(), way, name, projector)?;
     opened.digest(name)
 }
 
@@ -127,19 +142,36 @@ struct Stand {
     bytes: u64,
 }
 
+/// Where the records of a stream stand.
+enum Way {
+    /// In lines, read on so many threads.
+    Lines(usize),
+    /// In the array at this path.
+    Array(Vec<array::Step>),
+}
+
 /// Read one stream to its end.
 fn document<'f>(
     fill: &'f mut Fill<'f>,
     before: Stand,
-    steps: Option<&[array::Step]>,
+    way: &Way,
     name: &'f str,
     projector: &mut Projector<'_, '_>,
 ) -> Result<Stand> {
-    let mut window = Window::new(name, fill)?;
-    let mut each = |found: Found<'_>| projector.record(Found { offset: found.offset + before.bytes, ..found });
-    let records = match steps {
-        None => lines::lines(&mut window, before.records, &mut each)?,
-        Some(steps) => array::elements(&mut window, steps, name, before.records, &mut each)?,
+    let steps = match way {
+        Way::Lines(threads) => {
+            let (records, bytes) = lines::lines(*threads, fill, name, (before.records, before.bytes), projector)?;
+            return Ok(Stand { records, bytes });
+        }
+        Way::Array(steps) => steps,
     };
+    let mut window = Window::new(name, fill)?;
+    let (mut desk, buffer) = projector.desk();
+    desk.begin(projector.before());
+    let mut each =
+        |found: Found<'_>| projector.record(&mut desk, Found { offset: found.offset + before.bytes, ..found });
+    let records = array::elements(&mut window, steps, name, before.records, &mut each)?;
+    projector.merge(&mut desk, 0, 0)?;
+    projector.release(desk, buffer);
     Ok(Stand { records, bytes: before.bytes + window.offset() })
 }

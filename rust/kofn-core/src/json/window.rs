@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 
-/// Bytes asked for at once: large enough to hide the call, small enough to stay in a core's own cache.
-const CHUNK: usize = 256 << 10;
+/// Bytes asked for at once, and the size of a piece of lines: large enough to hide the calls, small enough to stay in a
+/// core's own cache. Tests are to meet many ends of pieces.
+pub(crate) const CHUNK: usize = if cfg!(test) { 4 << 10 } else { 256 << 10 };
 
 /// The longest record that is held. A small compressed file can unfold into one without end.
-const LONGEST: usize = 1 << 30;
+pub(crate) const LONGEST: usize = 1 << 30;
 
 /// Gives some bytes; 0 at the end.
 pub(crate) type Fill<'f> = dyn FnMut(&mut [u8]) -> Result<usize> + 'f;
@@ -65,10 +66,7 @@ impl<'f> Window<'f> {
             self.start = 0;
         }
         if self.end >= self.longest {
-            return Err(Error::Source {
-                source: self.name.to_owned(),
-                reason: format!("a record after byte {} is longer than 1 GiB; is it one rollout a line?", self.offset),
-            });
+            return Err(too_long(self.name, self.offset));
         }
         if self.end == self.buffer.len() {
             self.buffer.resize(self.buffer.len() * 2, 0);
@@ -82,6 +80,12 @@ impl<'f> Window<'f> {
         self.ended = n == 0;
         Ok(n > 0)
     }
+}
+
+/// The error of a record that is not held any more.
+pub(crate) fn too_long(name: &str, offset: u64) -> Error {
+    let reason = format!("a record after byte {offset} is longer than 1 GiB; is it one rollout a line?");
+    Error::Source { source: name.to_owned(), reason }
 }
 
 #[cfg(test)]

@@ -129,11 +129,11 @@ fn inspect_summaries_bare_and_in_archives() {
     ]);
     let outcome = read_as(&inspect(), &died).expect("read");
     assert_eq!(outcome.dictionary.tasks.names.iter().collect::<Vec<_>>(), ["q2", "q10"]);
-    let lines: Vec<_> = outcome.batch().origin.iter().map(|origin| origin.line).collect();
+    let lines: Vec<_> = outcome.origins().iter().map(|origin| origin.line).collect();
     assert_eq!(lines, [1, 2]);
     let mut again = crate::json::Records::new(Source::memory("log", died), &inspect());
-    for origin in outcome.batch().origin.iter().rev() {
-        let record = String::from_utf8(again.get(*origin).expect("again")).expect("text");
+    for origin in outcome.origins().into_iter().rev() {
+        let record = String::from_utf8(again.get(origin).expect("again")).expect("text");
         assert!(record.starts_with(r#"{"id": "q"#) && record.ends_with('}'), "{record}");
     }
 }

@@ -3,10 +3,11 @@
 mod formats;
 mod hostile;
 mod native;
+mod pieces;
 mod properties;
 mod sources;
 
-use super::{Mapping, Options, Source, read};
+use super::{Mapping, Options, Source, reader};
 use crate::batch::Batch;
 use crate::error::{Result, Unit};
 use crate::names::Dictionary;
@@ -28,6 +29,10 @@ impl Outcome {
 
     fn rollouts(&self) -> usize {
         self.batches.iter().map(Batch::len).sum()
+    }
+
+    fn origins(&self) -> Vec<crate::batch::Origin> {
+        self.batches.iter().flat_map(|batch| batch.origin.iter().copied()).collect()
     }
 
     fn text(&self, id: u32) -> &str {
@@ -88,6 +93,10 @@ struct How<'m> {
 }
 
 fn read_with(sources: Vec<Source>, how: How<'_>) -> Result<Outcome> {
+    read_on(2, sources, how)
+}
+
+fn read_on(threads: usize, sources: Vec<Source>, how: How<'_>) -> Result<Outcome> {
     let native = Mapping::native();
     let options = Options {
         mapping: how.mapping.unwrap_or(&native),
@@ -102,7 +111,7 @@ fn read_with(sources: Vec<Source>, how: How<'_>) -> Result<Outcome> {
         batches.push(batch);
         Ok(())
     };
-    let reading = read(sources, &options, &mut dictionary, &mut take, &mut || Ok(()))?;
+    let reading = reader::read_on(threads, sources, &options, &mut dictionary, &mut take, &mut || Ok(()))?;
     Ok(Outcome { batches, dictionary, reading })
 }
 

@@ -137,9 +137,9 @@ proptest! {
     fn what_was_written_is_what_is_read(rollouts in vec(rollout(), 1..20)) {
         let text: Vec<String> = rollouts.iter().map(|rollout| line(&rollout.members(), " ")).collect();
         let outcome = native(text.join("\n")).expect("read");
-        let batch = outcome.batch();
-        prop_assert_eq!(batch.len(), rollouts.len());
-        for (i, rollout) in rollouts.iter().enumerate() {
+        prop_assert_eq!(outcome.rollouts(), rollouts.len());
+        let places = outcome.batches.iter().flat_map(|batch| (0..batch.len()).map(move |i| (batch, i)));
+        for ((batch, i), rollout) in places.zip(&rollouts) {
             prop_assert_eq!(outcome.dictionary.tasks.names.get(batch.task[i]), &rollout.task);
             prop_assert_eq!(batch.index[i], rollout.index.map_or(crate::batch::NO_INDEX, u64::from));
             let rows = batch.verifications_of(i);

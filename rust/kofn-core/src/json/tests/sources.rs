@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::*;
 use crate::error::Error;
-use crate::json::{Input, Records};
+use crate::json::{Input, Records, read};
 
 const LINES: &str = "{\"task\": \"a\", \"score\": 1}\n\n  {\"task\": \"b\", \"score\": 0.5}\r\n{\"task\": \"c\"}\n";
 
@@ -173,7 +173,7 @@ fn several_sources_are_told_apart() {
     ];
     let outcome = read_with(sources, How::default()).expect("read");
     assert_eq!(outcome.dictionary.sources, ["b", "a"]);
-    let places: Vec<_> = outcome.batch().origin.iter().map(|origin| (origin.source, origin.line)).collect();
+    let places: Vec<_> = outcome.origins().iter().map(|origin| (origin.source, origin.line)).collect();
     assert_eq!(places, [(0, 1), (1, 2), (1, 3)]);
     assert_eq!(outcome.dictionary.tasks.first, [(0, 1), (1, 3)]);
     let names: Vec<_> = outcome.reading.sources.iter().map(|(name, _)| name.as_str()).collect();
