@@ -188,8 +188,8 @@ impl Names {
 
     /// Forget all texts, keep the buffers.
     pub fn clear(&mut self) {
-        self.arena.clear();
-        self.ends.clear();
+        self.texts.entries.clear();
+        self.texts.arena.clear();
         self.table.clear();
     }
 

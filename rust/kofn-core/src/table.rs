@@ -94,6 +94,12 @@ impl Table {
         self.len += 1;
     }
 
+    /// Forget all codes, keep the room.
+    pub fn clear(&mut self) {
+        self.slots.fill(0);
+        self.len = 0;
+    }
+
     fn place(&mut self, hash: u64, code: u32) {
         let mask = self.mask();
         let mut at = home(hash);

@@ -176,7 +176,7 @@ pub fn flow_on<F: Flow>(
                         shared.changed.notify_one();
                         // Small inputs have no second part, and need no help.
                         if busy && helpers < threads {
-                            helpers = match thread::Builder::new().spawn_scoped(scope, &help) {
+                            helpers = match thread::Builder::new().spawn_scoped(scope, help) {
                                 Ok(_) => helpers + 1,
                                 // A thread that cannot be had leaves its share to the others.
                                 Err(_) => threads,
