@@ -78,7 +78,7 @@ def test_uneven_tasks_are_counted() -> None:
     with pytest.raises(errors.RefusedError, match="t1"):
         figure(records, "pass@5", denominator="recorded")
     report = report_of(records, statistics=["pass@5"], denominator="recorded", on_short="omit")
-    assert report["statistics"]["pass@5"] == {"value": 5 / 6, "n_tasks": 1}
+    assert report["statistics"]["pass@5"].items() >= {"value": 5 / 6, "n_tasks": 1}.items()
 
 
 @case("B08")
@@ -89,7 +89,7 @@ def test_infrastructure_errors_stay() -> None:
     assert value_of(report, "pass^1") == value_of(report, "coverage") == 1 / 12
     assert (report["counts"]["tasks"], report["counts"]["errored"]) == (3, 11)
     report = report_of(records, statistics=["pass^1"], denominator="scorable", on_short="omit")
-    assert report["statistics"]["pass^1"] == {"value": 1.0, "n_tasks": 1}
+    assert report["statistics"]["pass^1"].items() >= {"value": 1.0, "n_tasks": 1}.items()
     assert report["counts"]["scorable"] == 1
 
 
@@ -261,7 +261,8 @@ def test_an_empty_group_is_no_zero() -> None:
 def test_tasks_are_named_by_their_id() -> None:
     records = [{"task": f"img{i}", "prompt": "Find x", "reward": i} for i in (0, 1)]
     report = report_of(records, statistics=["pass@1", "pass@2"], threshold=1, on_short="omit")
-    assert report["statistics"] == {"pass@1": {"value": 0.5, "n_tasks": 2}}
+    assert list(report["statistics"]) == ["pass@1"]
+    assert report["statistics"]["pass@1"].items() >= {"value": 0.5, "n_tasks": 2}.items()
 
 
 @case("B51")
@@ -318,7 +319,7 @@ def test_missing_rollouts_are_known_by_index() -> None:
 def test_nan_and_overflow() -> None:
     run = run_of(['{"task": "t1", "reward": NaN}', {"task": "t2", "reward": 1}])
     report = as_json(run.report(["mean_score"]))
-    assert report["statistics"]["mean_score"] == {"value": 1.0, "n_tasks": 1}
+    assert report["statistics"]["mean_score"].items() >= {"value": 1.0, "n_tasks": 1}.items()
     with pytest.raises(errors.InputError) as error:
         report_of(['{"task": "t", "reward": 1e999}'])
     assert (error.value.line, error.value.field) == (1, "reward")

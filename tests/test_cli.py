@@ -70,6 +70,7 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
     words += (
         " --on-error skip --on-duplicate last --on-ungradable indeterminate --by suite --fail-under pass^5=0"
     )
+    words += " --confidence 0.9 --interval student"
     assert main(words.split()) == 0
     assert runs.paths == ["a.jsonl", "b.jsonl"]
     assert runs.options == {
@@ -86,6 +87,8 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
         "on_duplicate": "last",
         "on_ungradable": "indeterminate",
         "by": "suite",
+        "confidence": 0.9,
+        "interval": "student",
     }
     assert capsys.readouterr().err == ""
 
@@ -94,7 +97,7 @@ def test_what_was_not_said_is_the_default(runs: Call) -> None:
     assert main(["report", "-"]) == 0
     assert runs.paths == ["-"]
     changed = {key: value for key, value in runs.options.items() if value not in (None, "raise", [])}
-    assert changed == {"denominator": "requested"}
+    assert changed == {"denominator": "requested", "confidence": 0.95, "interval": "default"}
 
 
 @pytest.mark.parametrize(

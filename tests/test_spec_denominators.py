@@ -192,7 +192,7 @@ def test_a_task_without_scorable_rollouts_is_short() -> None:
     with pytest.raises(errors.RefusedError, match="b"):
         report_of(records, statistics=["pass@1"], denominator="scorable")
     report = report_of(records, statistics=["pass@1"], denominator="scorable", on_short="omit")
-    assert report["statistics"]["pass@1"] == {"value": 1.0, "n_tasks": 1}
+    assert report["statistics"]["pass@1"].items() >= {"value": 1.0, "n_tasks": 1}.items()
     assert [row["n"] for row in report["tasks"]] == [1, 0]
 
 

@@ -89,7 +89,7 @@ def test_k_above_n(label: str) -> None:
 def test_too_few_scores_are_omitted_in_any_case() -> None:
     records = [*scored(0.0, 1.0, task="a"), *scored(1.0, None, task="b")]
     report = report_of(records, statistics=["best_of_2"])
-    assert report["statistics"]["best_of_2"] == {"value": 1.0, "n_tasks": 1}
+    assert report["statistics"]["best_of_2"].items() >= {"value": 1.0, "n_tasks": 1}.items()
 
 
 @pytest.mark.spec("6.2")
@@ -132,7 +132,8 @@ def test_missing_is_not_zero() -> None:
     records = [{"task": "a", "passed": True, "duration_s": 4.0}, {"task": "b", "passed": True}]
     labels = ["mean_score", "mean_duration", "mean_total_tokens", "best_of_1"]
     report = report_of(records, statistics=labels)
-    assert report["statistics"] == {"mean_duration": {"value": 4.0, "n_tasks": 1}}
+    assert list(report["statistics"]) == ["mean_duration"]
+    assert report["statistics"]["mean_duration"].items() >= {"value": 4.0, "n_tasks": 1}.items()
     assert [row["statistics"] for row in report["tasks"]] == [{"mean_duration": 4.0}, {}]
     assert set(report["omitted"]) == {"mean_score", "mean_total_tokens", "best_of_1"}
     assert all(len(reason) > 5 for reason in report["omitted"].values())

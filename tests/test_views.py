@@ -109,7 +109,8 @@ def test_markdown(report: Report) -> None:
 def test_csv_is_tidy_and_exact() -> None:
     report = from_snapshot(grouped())
     rows = list(csv.DictReader(io.StringIO(report.render("csv", per_task=True))))
-    assert list(rows[0]) == ["group", "task", "kind", "name", "value", "n_tasks", "note"]
+    assert list(rows[0])[:7] == ["group", "task", "kind", "name", "value", "n_tasks", "note"]
+    assert list(rows[0])[7:] == ["low", "high", "confidence", "method", "standard_error", "noise"]
 
     def value(**where: str) -> str:
         (row,) = [row for row in rows if row.items() >= where.items()]

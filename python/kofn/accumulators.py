@@ -9,13 +9,14 @@ from kofn._core import Tally
 from kofn._metrics import new_tally
 from kofn.errors import ArgumentError, ArgumentTypeError, EncodingError
 from kofn.policies import ScoreThreshold, VerifierVerdict, mask, resolve
-from kofn.reports import Report
+from kofn.reports.intervals import Interval, report_of
 from kofn.runs import Run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kofn.policies import Policy
+    from kofn.reports import Report
 
 __all__ = ["Accumulator"]
 
@@ -131,8 +132,13 @@ class Accumulator:
                 raise ArgumentTypeError(f"merge takes accumulators, not {type(other).__name__}")
             self._tally.merge(other._tally)  # noqa: SLF001 - one of its own kind
 
-    def report(self) -> Report:
+    def report(self, *, confidence: float | None = 0.95, interval: Interval = "default") -> Report:
         """Report on everything added so far.
+
+        Parameters
+        ----------
+        confidence, interval
+            As in `Run.report`.
 
         Raises
         ------
@@ -141,7 +147,7 @@ class Accumulator:
         InputError
             If nothing was added, or more rollouts of a task than were requested.
         """
-        return Report._from_snapshot(self._tally.report())  # noqa: SLF001 - the report's constructor for the core
+        return report_of(self._tally, confidence, interval)
 
     def to_bytes(self) -> bytes:
         """Return the content as bytes: the same for the same content, whatever the order it came in."""
@@ -220,6 +226,8 @@ def report_run(
     denominator: Denominator = "requested",
     by: str | None = None,
     on_short: OnShort = "raise",
+    confidence: float | None = 0.95,
+    interval: Interval = "default",
 ) -> Report:
     """Report on a run; see `Run.report`."""
     decided, chosen = resolve(policy, threshold)
@@ -234,4 +242,4 @@ def report_run(
         on_short=on_short,
     )
     tally.add_run(run._core, mask(decided, run))  # noqa: SLF001 - the run's core is for this
-    return Report._from_snapshot(tally.report())  # noqa: SLF001 - the report's constructor for the core
+    return report_of(tally, confidence, interval)

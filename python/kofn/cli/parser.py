@@ -52,6 +52,8 @@ what a figure means
                 verifier/subject/metric
 Each is computed per task, then averaged over the tasks that produced it; the
 report says over how many.
+The interval beside it says where the average over all tasks like these may lie:
+of 100 reports of other tasks, 95 hold it. Fewer than 30 tasks: rough.
 """
 _REPORT_EXAMPLES = """\
 examples
@@ -135,6 +137,9 @@ def _report(it: argparse.ArgumentParser) -> None:
     asked.add_argument("--denominator", choices=("requested", "recorded", "scorable"), default="requested", help="which rollouts n counts (default: requested; those without a record then count as not passed)")  # fmt: skip
     asked.add_argument("--on-short", choices=("raise", "omit"), default="raise", help="tasks with fewer than k rollouts: an error, or left out of that label")  # fmt: skip
     asked.add_argument("--by", metavar="TAG", help="a report for each value of this tag too")
+    sure = it.add_argument_group("how sure")
+    sure.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="the share of reports whose intervals hold the true figure (default: 0.95)")  # fmt: skip
+    sure.add_argument("--interval", choices=("default", "student"), default="default", help="Wilson where tasks are 0 or 1, else t corrected for skewness; or plain t")  # fmt: skip
     gates = it.add_argument_group("gates")
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
     gates.add_argument(
@@ -203,6 +208,13 @@ def _count(text: str) -> int:
     if not (text.strip().isascii() and text.strip().isdigit()) or not 1 <= int(text) <= 1 << 53:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def _confidence(text: str) -> float:
+    value = _number(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.95")
+    return value
 
 
 def _number(text: str) -> float:

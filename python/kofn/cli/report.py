@@ -35,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
         on_duplicate=arguments.on_duplicate,
         on_ungradable=arguments.on_ungradable,
         by=arguments.by,
+        confidence=arguments.confidence,
+        interval=arguments.interval,
     )
     output.write(_text(report, arguments), arguments.output)
     return gates.judge(report, asked, strict=arguments.strict)

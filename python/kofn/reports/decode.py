@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from kofn.errors import EncodingError, SourceError
-from kofn.reports.encode import SCHEMA
-from kofn.reports.figure import Figure
+from kofn.reports.encode import CERTAINTY, SCHEMA
+from kofn.reports.figure import Decomposition, Figure
 from kofn.reports.report import Body, Context, PolicyRecord
 from kofn.reports.scan import Parser, refuse
 from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, NO_DIAGNOSIS, SCORES, PerTask
@@ -34,6 +34,7 @@ _HEAD = (
     "groups",
     "untagged",
 )
+_FIGURE = {"value", "n_tasks", "low", "high", *CERTAINTY}
 _BODY = ("counts", "statistics", "omitted", "tasks")
 _NESTED = {"registry", "diagnosis"}
 _COUNTED = {
@@ -41,7 +42,7 @@ _COUNTED = {
     *("scored", "indeterminate", "scorable", "successes"),
     *_NESTED,
 }
-_TASK = {"task", "diagnosis", "scores", "statistics", *COUNTS}
+_TASK = {"task", "diagnosis", "scores", "statistics", "intervals", *COUNTS}
 # Escapes as a JSON reader meets them: a pair, a half, any other.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -97,10 +98,8 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
         where = f"{at}statistics[{label!r}]"
         if not isinstance(figure, Mapping):
             refuse(f"{where} is not an object")
-        figures[label] = Figure(
-            _number(figure.get("value"), f"{where}.value"), _whole(figure.get("n_tasks"), where)
-        )
-        if extra := {key: value for key, value in figure.items() if key not in {"value", "n_tasks"}}:
+        figures[label] = _figure(figure, where)
+        if extra := {key: value for key, value in figure.items() if key not in _FIGURE}:
             figure_extras[label] = extra
     omitted = _typed(part, "omitted", dict, at) or {}
     notes = _typed(part, "notes", list) or [] if known else []
@@ -118,6 +117,43 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
         extras={key: value for key, value in part.items() if key not in {*known, *_BODY}},
         figure_extras=figure_extras,
     )
+
+
+def _figure(figure: Mapping[str, Any], where: str) -> Figure:
+    def number(key: str) -> float | None:
+        value = figure.get(key)
+        return None if value is None else _number(value, f"{where}.{key}")
+
+    def text(key: str) -> str | None:
+        value: str | None = _typed(figure, key, str, f"{where}.")
+        return value
+
+    low, high = number("low"), number("high")
+    if (low is None) != (high is None):
+        refuse(f"{where} has one end of an interval and not the other")
+    split = _typed(figure, "decomposition", dict, f"{where}.")
+    clusters = figure.get("n_clusters")
+    return Figure(
+        _number(figure.get("value"), f"{where}.value"),
+        _whole(figure.get("n_tasks"), where),
+        interval=None if low is None or high is None else (low, high),
+        standard_error=number("standard_error"),
+        confidence=number("confidence"),
+        method=text("method"),
+        estimand=text("estimand"),
+        noise=number("noise"),
+        decomposition=None if split is None else _decomposition(split, f"{where}.decomposition"),
+        n_clusters=None if clusters is None else _whole(clusters, f"{where}.n_clusters"),
+        no_interval=text("no_interval"),
+        no_noise=text("no_noise"),
+    )
+
+
+def _decomposition(split: Mapping[str, Any], where: str) -> Decomposition:
+    between, within = (_number(split.get(key), f"{where}.{key}") for key in ("between", "within"))
+    if within < 0 or between + within <= 0:
+        refuse(f"{where} holds no variances")
+    return Decomposition(between, within, approximate=split.get("approximate") is True)
 
 
 def _counts(counts: dict[str, Any], at: str) -> dict[str, Any]:
@@ -141,6 +177,7 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
     counts = {name: array("q") for name in (*COUNTS, "scored")}
     scores = {name: array("d") for name in SCORES}
     statistics: dict[str, array[float]] = {}
+    intervals: dict[str, tuple[array[float], array[float]]] = {}
     codes = bytearray()
     extras: dict[int, dict[str, Any]] = {}
     for i, task in enumerate(tasks):
@@ -163,6 +200,12 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
             column = statistics.setdefault(label, array("d"))
             column.extend([_NAN] * (i - len(column)))
             column.append(_number(value, f"{where}.statistics[{label!r}]"))
+        for label, ends in (_typed(task, "intervals", dict, f"{where}.") or {}).items():
+            if not isinstance(ends, list) or len(ends) != 2:
+                refuse(f"{where}.intervals[{label!r}] is not a pair of numbers")
+            for column, end in zip(intervals.setdefault(label, (array("d"), array("d"))), ends, strict=True):
+                column.extend([_NAN] * (i - len(column)))
+                column.append(_number(end, f"{where}.intervals[{label!r}]"))
         extra = {
             "": {key: value for key, value in task.items() if key not in _TASK},
             "scores": {key: value for key, value in found.items() if key not in SCORES and key != "scored"},
@@ -171,12 +214,16 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
             extras[i] = extra
     if len(set(ids)) < len(ids):
         refuse(f"{at}tasks names a task twice")
-    for column in statistics.values():
+    for column in (*statistics.values(), *(end for ends in intervals.values() for end in ends)):
         column.extend([_NAN] * (len(ids) - len(column)))
     return PerTask(
         ids,
         diagnosis=np.frombuffer(codes, np.uint8) if codes else np.empty(0, np.uint8),
         statistics={label: np.array(column, np.float64) for label, column in statistics.items()},
+        intervals={
+            label: (np.array(low, np.float64), np.array(high, np.float64))
+            for label, (low, high) in intervals.items()
+        },
         extras=extras,
         **_arrays(counts, np.int64),
         **_arrays(scores, np.float64),

@@ -14,10 +14,16 @@ from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, SCORES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kofn.reports.figure import Figure
     from kofn.reports.report import Report
     from kofn.reports.tasks import PerTask
 
 SCHEMA = "kofn.report/1"
+CERTAINTY = (
+    *("confidence", "method", "estimand", "standard_error", "n_clusters", "no_interval"),
+    *("noise", "no_noise", "decomposition"),
+)
+DECOMPOSITION = ("between", "within", "icc", "removable", "approximate")
 # Tasks are written in pieces, so that a million of them never stand in memory as Python objects at once.
 _PIECE = 4096
 
@@ -60,14 +66,26 @@ def _section(report: Report) -> Iterator[str]:
     """Yield the four keys that a report and each of its groups have."""
     body = report.body
     figures = ", ".join(
-        f'{_text(label)}: {{"value": {_text(figure.value)}, "n_tasks": {_text(figure.n_tasks)}'
-        f"{_members(body.figure_extras.get(label, {}), ', ')}}}"
+        f"{_text(label)}: {_text(_figure(figure) | body.figure_extras.get(label, {}))}"
         for label, figure in body.figures.items()
     )
     yield f'"counts": {_text(body.counts)},\n "statistics": {{{figures}}},\n "omitted": {_text(body.omitted)},\n '
     yield '"tasks": ['
     yield from _tasks(body.tasks)
     yield "]"
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "value": figure.value,
+        "n_tasks": figure.n_tasks,
+        "low": figure.low,
+        "high": figure.high,
+    }
+    known |= {name: getattr(figure, name) for name in CERTAINTY}
+    if (split := figure.decomposition) is not None:
+        known["decomposition"] = {name: getattr(split, name) for name in DECOMPOSITION}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _tasks(tasks: PerTask) -> Iterator[str]:
@@ -83,6 +101,7 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
         scored = tasks.scored[part].tolist()
         scores = [getattr(tasks, name)[part].tolist() for name in SCORES]
         columns = [column[part].tolist() for column in tasks.statistics.values()]
+        ends = [(_text(label), *(end[part].tolist() for end in it)) for label, it in tasks.intervals.items()]
         rows = []
         for i, task in enumerate(ids):
             row = f'{{"task": {_quoted(task)}'
@@ -99,6 +118,8 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
             row += _members(unknown["scores"], ", ") if unknown else ""
             values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]
             row += f'}}, "statistics": {{{", ".join(values)}}}'
+            if known := [f"{label}: [{a[i]!r}, {b[i]!r}]" for label, a, b in ends if a[i] == a[i]]:
+                row += f', "intervals": {{{", ".join(known)}}}'
             row += _members(unknown[""], ", ") if unknown else ""
             rows.append(row + "}")
         yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)

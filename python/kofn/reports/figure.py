@@ -1,8 +1,47 @@
-"""One figure of a report."""
+"""One figure of a report, and how sure it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+FEW: Final = 30
+"""Over fewer tasks (or clusters) than this an interval is rough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """Where the spread of the tasks' values comes from: how different tasks are, and what the rollouts of each add.
+
+    Attributes
+    ----------
+    between : float
+        Variance between tasks, which stays however often each is run. Below 0 where chance made it so.
+    within : float
+        Variance within tasks: that of a task's value over repeated runs of it, averaged over the tasks.
+    approximate : bool
+        Whether `within` is more than an unbiased estimate can tell (n < 2 k).
+
+    Examples
+    --------
+    >>> split = Decomposition(0.03, 0.01)
+    >>> split.icc, split.removable
+    (0.75, 0.25)
+    """
+
+    between: float
+    within: float
+    approximate: bool = False
+
+    @property
+    def icc(self) -> float:
+        """Share of the variance that lies between tasks, from 0 to 1 (the intraclass correlation)."""
+        return 1.0 - self.removable
+
+    @property
+    def removable(self) -> float:
+        """Share of the squared standard error that more rollouts of the same tasks could remove, from 0 to 1."""
+        return min(max(self.within / (self.between + self.within), 0.0), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +55,25 @@ class Figure:
     n_tasks : int
         How many tasks produced it.
     interval : tuple of float or None
-        Lower and upper end of its interval, None where none was computed.
+        Lower and upper end of its interval within the figure's range; None where there is none, `no_interval` says why.
     standard_error : float or None
-        Standard error of `value`, None where none was computed.
+        Standard error behind the interval: that of the mean over the population the tasks are a sample of.
+    confidence : float or None
+        The share of reports whose interval holds the true figure.
+    method : str or None
+        `"wilson"` (every task's value is 0 or 1), `"skew_t"` (Student's t over tasks, corrected for skewness),
+        `"student_t"`, `"bootstrap_bca"` or `"bootstrap_percentile"`.
+    estimand : str or None
+        What the interval is of: `"population"`, the mean over all tasks that these are a sample of.
+    noise : float or None
+        Standard error of `value` over repeated runs of these very tasks; None where it is not known, `no_noise` says
+        why.
+    decomposition : Decomposition or None
+        Where the spread of the tasks' values comes from.
+    n_clusters : int or None
+        How many clusters of tasks the interval rests on; None where tasks are independent.
+    no_interval, no_noise : str or None
+        Why they are absent.
 
     Examples
     --------
@@ -31,6 +86,14 @@ class Figure:
     n_tasks: int
     interval: tuple[float, float] | None = None
     standard_error: float | None = None
+    confidence: float | None = None
+    method: str | None = None
+    estimand: str | None = None
+    noise: float | None = None
+    decomposition: Decomposition | None = None
+    n_clusters: int | None = None
+    no_interval: str | None = None
+    no_noise: str | None = None
 
     def __float__(self) -> float:
         return self.value
@@ -44,3 +107,8 @@ class Figure:
     def high(self) -> float | None:
         """Upper end of the interval, None without one."""
         return None if self.interval is None else self.interval[1]
+
+    @property
+    def rough(self) -> bool:
+        """Whether the interval rests on fewer than 30 tasks or clusters, and may cover less than it says."""
+        return self.interval is not None and (self.n_clusters or self.n_tasks) < FEW

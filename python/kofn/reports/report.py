@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from kofn import _values
 from kofn.errors import ArgumentError, OmittedError
-from kofn.reports.figure import Figure
+from kofn.reports.figure import Decomposition, Figure
 from kofn.reports.labels import ascii_label, canonical
 from kofn.reports.tasks import PerTask
 
@@ -321,10 +322,22 @@ class Report(Mapping[str, Figure]):
 def _body(part: Mapping[str, Any], notes: Sequence[str]) -> Body:
     return Body(
         counts=part["counts"],
-        figures={label: Figure(float(value), int(n_tasks)) for label, value, n_tasks in part["statistics"]},
+        figures={
+            label: _figure(value, n_tasks, known)
+            for (label, value, n_tasks), known in zip_longest(part["statistics"], part.get("certainty", ()))
+        },
         omitted=dict(part["omitted"]),
         tasks=PerTask(**part["tasks"]),
         notes=tuple(notes),
+    )
+
+
+def _figure(value: float, n_tasks: int, known: Mapping[str, Any] | None) -> Figure:
+    if known is None:
+        return Figure(value, n_tasks)
+    split = known.get("decomposition")
+    return Figure(
+        value, n_tasks, **{**known, "decomposition": None if split is None else Decomposition(*split)}
     )
 
 

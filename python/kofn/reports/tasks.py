@@ -40,6 +40,9 @@ class TaskResult:
         Of the scores of the task's rollouts; spread is best - worst.
     statistics : dict of str to float
         The labels that this task produced.
+    intervals : dict of str to tuple of float
+        Lower and upper end for each label whose rollouts tell them. Of shares: Wilson's interval on the probability to
+        pass, its ends put into the label's formula. Of scores: Student's t, rough for few rollouts.
     """
 
     task: str
@@ -54,6 +57,7 @@ class TaskResult:
     worst: float | None
     spread: float | None
     statistics: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
 
 
 class PerTask:
@@ -86,6 +90,7 @@ class PerTask:
         worst: Floats | None = None,
         spread: Floats | None = None,
         statistics: Mapping[str, Floats] | None = None,
+        intervals: Mapping[str, tuple[Floats, Floats]] | None = None,
         extras: Mapping[int, dict[str, Any]] | None = None,
     ) -> None:
         size = len(task)
@@ -111,11 +116,19 @@ class PerTask:
         columns = {label: floats(column) for label, column in (statistics or {}).items()}
         # A label that no task produced has no column: JSON could not tell it from one that was not asked for.
         self.statistics = {label: column for label, column in columns.items() if not np.isnan(column).all()}
+        # Likewise an interval that no task has.
+        self.intervals = {
+            label: (low, high)
+            for label, ends in (intervals or {}).items()
+            if label in self.statistics
+            and not np.isnan((low := floats(ends[0])) + (high := floats(ends[1]))).all()
+        }
         # Keys this version does not know, by the task's position; they survive a round trip through JSON.
         self._extras = dict(extras or {})
         self._positions: dict[str, int] | None = None
         sized: list[NDArray[Any]] = [self.n, self.requested, self.recorded, self.successes, self.codes]
         sized += [self.scored, self.mean, self.best, self.worst, self.spread, *columns.values()]
+        sized += [end for ends in self.intervals.values() for end in ends]
         if any(column.shape != (size,) for column in sized):
             raise ValueError("the columns of a report's tasks must have one entry a task")
 
@@ -145,8 +158,9 @@ class PerTask:
         dict
             `task` (list of str), `n`, `requested`, `recorded`, `successes`, `scored` (int64; -1 where a task lacks a
             count), `diagnosis` (list of str or None), `score_mean`, `score_best`, `score_worst`, `score_spread`
-            (float64, NaN where no score was recorded), then one float64 column a label, NaN where the task did not
-            produce it. A column without any entry is left out.
+            (float64, NaN where no score was recorded), then for each label a float64 column, NaN where the task did
+            not produce it, and its `_low` and `_high`, NaN where there is no interval. A column without any entry is
+            left out.
         """
         found: dict[str, list[str] | list[str | None] | NDArray[Any]] = {"task": self.task}
         for name in COUNTS:
@@ -160,7 +174,11 @@ class PerTask:
             column = getattr(self, name)
             if not np.isnan(column).all():
                 found[f"score_{name}"] = column
-        return found | self.statistics
+        for label, column in self.statistics.items():
+            found[label] = column
+            if label in self.intervals:
+                found[f"{label}_low"], found[f"{label}_high"] = self.intervals[label]
+        return found
 
     def diagnoses(self) -> list[str | None]:
         """Return each task's diagnosis, None where it has none."""
@@ -177,6 +195,9 @@ class PerTask:
         first = [label for label in labels if label in self.statistics]
         rest = sorted(set(self.statistics).difference(first))
         self.statistics = {label: self.statistics[label] for label in (*first, *rest)}
+        self.intervals = {
+            label: self.intervals[label] for label in self.statistics if label in self.intervals
+        }
 
     def unknown(self, position: int) -> dict[str, Any]:
         """Return the keys of the task at `position` that this version does not know."""
@@ -213,5 +234,10 @@ class PerTask:
                 label: value
                 for label, column in self.statistics.items()
                 if (value := score(column)) is not None
+            },
+            intervals={
+                label: (low, high)
+                for label, ends in self.intervals.items()
+                if (low := score(ends[0])) is not None and (high := score(ends[1])) is not None
             },
         )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kofn._core import Run as CoreRun
     from kofn.accumulators import Denominator, OnShort
     from kofn.reports import Report
+    from kofn.reports.intervals import Interval
     from kofn.rollouts import Rollout
 
 OnError = Literal["raise", "skip"]
@@ -324,6 +325,8 @@ class Run:
         denominator: Denominator = "requested",
         by: str | None = None,
         on_short: OnShort = "raise",
+        confidence: float | None = 0.95,
+        interval: Interval = "default",
     ) -> Report:
         """Compute the run's figures.
 
@@ -347,6 +350,11 @@ class Run:
             A tag; its values get the same report each.
         on_short : {"raise", "omit"}
             What to do about tasks with fewer than k rollouts.
+        confidence : float, optional
+            The share of reports whose intervals hold the true figures; None for a report without intervals.
+        interval : {"default", "student"}
+            Over the tasks as a sample of many: Wilson's interval where every task's value is 0 or 1, else Student's t
+            corrected for skewness; or Student's t without correction.
 
         Returns
         -------
@@ -379,6 +387,8 @@ class Run:
             denominator=denominator,
             by=by,
             on_short=on_short,
+            confidence=confidence,
+            interval=interval,
         )
 
     def select(

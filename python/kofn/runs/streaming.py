@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kofn.reports import Report
+    from kofn.reports.intervals import Interval
 
 
 def report_files(
@@ -35,6 +36,8 @@ def report_files(
     on_duplicate: OnDuplicate = "raise",
     on_ungradable: OnUngradable = "raise",
     by: str | None = None,
+    confidence: float | None = 0.95,
+    interval: Interval = "default",
 ) -> Report:
     """Report on files in memory that grows with the tasks and their distinct scores, not with the files.
 
@@ -48,7 +51,7 @@ def report_files(
     also : sequence of str
         Labels to compute beside `statistics`, or beside the default ones: what gates rest on.
     input_format, statistics, k, policy, threshold, requested, denominator, on_short, on_error, on_duplicate, \
-on_ungradable, by
+on_ungradable, by, confidence, interval
         As in `kofn.read` and `Run.report`.
 
     Raises
@@ -56,13 +59,14 @@ on_ungradable, by
     RefusedError, InputError, SourceError, ArgumentError
         As there.
     """
-    from kofn.reports import Report  # noqa: PLC0415  # a bad path should not wait for it
+    from kofn.reports.intervals import check, report_of  # noqa: PLC0415  # a bad path should not wait for it
 
     formats.resolve(input_format)
     skip, keep = decisions(on_error, on_duplicate, on_ungradable)
     decided, chosen = resolve(policy, threshold)
     if not isinstance(decided, (VerifierVerdict, ScoreThreshold)):
         raise ArgumentError(f"policy {decided.id}: decides on a run; use kofn.read(...).report(policy=...)")
+    check(confidence)
     tally = new_tally(
         statistics,
         k=k,
@@ -82,7 +86,7 @@ on_ungradable, by
             keep_ungradable=keep,
             on_duplicate=on_duplicate,
         )
-    return Report._from_snapshot(tally.report())  # noqa: SLF001  # the report's constructor for the core
+    return report_of(tally, confidence, interval)
 
 
 def _sources(paths: list[str]) -> list[Source]:

@@ -27,6 +27,13 @@ _LINES = (
     ("status", ("succeeded", "errored", "cancelled", "unfinished")),
     ("evidence", ("scored", "indeterminate", "scorable")),
 )
+_METHODS = {
+    "wilson": "Wilson",
+    "student_t": "Student's t",
+    "skew_t": "Student's t corrected for skewness",
+    "bootstrap_bca": "bootstrap, BCa",
+    "bootstrap_percentile": "bootstrap, percentile",
+}
 _NESTED = ("registry", "diagnosis")
 _GROUP_COUNTS = ("tasks", *(key for _, keys in _LINES for key in keys), "successes")
 
@@ -77,11 +84,11 @@ def facts(report: Report) -> list[tuple[str, str]]:
         counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]
     ):
         found.append(("also", more))
-    return found
+    return found + certainty(report)
 
 
 def statistics(report: Report) -> list[Column]:
-    """Return label, value and the number of tasks; with intervals, those too."""
+    """Return label, value, its interval where there are any, and the number of tasks."""
     figures = report.body.figures
     total = report.body.counts.get("tasks", len(report.per_task))
     label, value, tasks = Column("statistic", list(figures), right=False), Column("value"), Column("tasks")
@@ -91,10 +98,36 @@ def statistics(report: Report) -> list[Column]:
         tasks.cells.append(whole if figure.n_tasks == total else f"{whole} of {numbers.whole(total)}")
     found = [label, value, tasks]
     if any(figure.interval for figure in figures.values()):
-        ends = [figure.interval for figure in figures.values()]
-        found.insert(
-            2, Column("interval", [_interval(name, e) for name, e in zip(figures, ends, strict=True)])
-        )
+        level = {figure.confidence for figure in figures.values() if figure.interval}
+        head = f"{_percent(level.pop())} interval" if len(level) == 1 else "interval"
+        found.insert(2, Column(head, [_interval(name, figure.interval) for name, figure in figures.items()]))
+    return found
+
+
+def certainty(report: Report) -> list[tuple[str, str]]:
+    """Return what the intervals mean, and for the headline what more tasks or rollouts would do."""
+    figures = report.body.figures
+    known = {label: figure for label, figure in figures.items() if figure.interval}
+    if not known:
+        reasons = dict.fromkeys(figure.no_interval for figure in figures.values() if figure.no_interval)
+        return [("interval", f"none: {reason}") for reason in list(reasons)[:1]]
+    text = "of the mean over all tasks that these are a sample of"
+    methods = dict.fromkeys(_METHODS.get(str(it.method), str(it.method)) for it in known.values())
+    text += f" ({', '.join(methods)})"
+    if any(figure.rough for figure in known.values()):
+        text += "; rough: fewer than 30 tasks"
+    found = [("interval", text)]
+    for label, figure in known.items():
+        parts = []
+        if figure.noise is not None:
+            parts.append(
+                f"standard error {numbers.figure(label, figure.noise)} over repeated runs of these tasks"
+            )
+        if figure.decomposition is not None:
+            share = numbers.percent(round(1000 * figure.decomposition.removable), 1000)
+            parts.append(f"more rollouts could remove {share} of the squared error, more tasks the rest")
+        if parts:
+            return [*found, ("noise", f"{label}: {'; '.join(parts)}")]
     return found
 
 
@@ -167,7 +200,17 @@ def _of_group(group: Report, label: str) -> str:
 
 
 def _interval(label: str, ends: tuple[float, float] | None) -> str:
-    return "" if ends is None else f"{numbers.figure(label, ends[0])} .. {numbers.figure(label, ends[1])}"
+    if ends is None:
+        return NONE
+    low, high = (
+        (numbers.share if numbers.is_share(label) else numbers.number)(ends[0]),
+        numbers.figure(label, ends[1]),
+    )
+    return f"{low} .. {high}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.10g} %"
 
 
 def _successes(counts: dict[str, Any]) -> str:

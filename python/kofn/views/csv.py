@@ -8,12 +8,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kofn.reports import Report
     from kofn.reports.tasks import TaskResult
 
-HEAD = ("group", "task", "kind", "name", "value", "n_tasks", "note")
+HEAD = (
+    *("group", "task", "kind", "name", "value", "n_tasks", "note"),
+    *("low", "high", "confidence", "method", "standard_error", "noise"),
+)
+_CERTAINTY = ("confidence", "method", "standard_error", "noise")
+
 _TASK_COUNTS = ("n", "requested", "recorded", "successes", "scored")
 _SCORES = ("mean", "best", "worst", "spread")
 
@@ -28,13 +33,17 @@ def render(report: Report, *, per_task: bool = False) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEAD)
-    writer.writerows(_context(report))
-    writer.writerows(_rows("", report, per_task=per_task))
+    writer.writerows(_filled(_context(report)))
+    writer.writerows(_filled(_rows("", report, per_task=per_task)))
     for value, group in report.groups.items():
         name = f"{report.by}" if value is None else f"{report.by}={value}"
-        writer.writerows(_rows(name, group, per_task=per_task))
-    writer.writerows(("", "", "note", "", "", "", note) for note in report.notes)
+        writer.writerows(_filled(_rows(name, group, per_task=per_task)))
+    writer.writerows(_filled(("", "", "note", "", "", "", note) for note in report.notes))
     return out.getvalue()
+
+
+def _filled(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    return (row + ("",) * (len(HEAD) - len(row)) for row in rows)
 
 
 def _context(report: Report) -> Iterator[tuple[Any, ...]]:
@@ -56,7 +65,10 @@ def _rows(group: str, report: Report, *, per_task: bool) -> Iterator[tuple[Any, 
         else:
             yield group, "", "count", name, value, "", ""
     for label, figure in report.body.figures.items():
-        yield group, "", "statistic", label, repr(figure.value), figure.n_tasks, ""
+        known = (figure.low, figure.high, *(getattr(figure, name) for name in _CERTAINTY))
+        shown = ("" if it is None else it if isinstance(it, str) else repr(it) for it in known)
+        note = figure.no_interval or ""
+        yield group, "", "statistic", label, repr(figure.value), figure.n_tasks, note, *shown
     for label, reason in report.body.omitted.items():
         yield group, "", "omitted", label, "", "", reason
     if per_task:
@@ -75,4 +87,5 @@ def _task(group: str, result: TaskResult) -> Iterator[tuple[Any, ...]]:
         if (value := getattr(result, name)) is not None:
             yield group, task, "score", name, repr(value), "", ""
     for label, value in result.statistics.items():
-        yield group, task, "statistic", label, repr(value), "", ""
+        ends = map(repr, result.intervals.get(label, ()))
+        yield group, task, "statistic", label, repr(value), "", "", *ends

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from kofn.views import content, grid, numbers
 from kofn.views.text import Style
+from kofn.views.text import columns as width_of
 
 if TYPE_CHECKING:
     from kofn.reports import Report
 
 _BAR = 20
+_LEAST_BAR = 8
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -41,21 +43,25 @@ def _statistics(report: Report, style: Style) -> list[str]:
     if not report:
         return [style.show("no statistics")]
     columns = content.statistics(report)
-    if any(map(numbers.is_share, report)):
+    # What the figures leave of a line; none for less than tells shares apart.
+    room = style.width - sum(max(map(width_of, (it.head, *it.cells))) + grid.GAP for it in columns)
+    width = min(room, _BAR)
+    if width >= _LEAST_BAR and any(map(numbers.is_share, report)):
         bars = [
-            bar(f.value, style) if numbers.is_share(label) else "" for label, f in report.body.figures.items()
+            bar(f.value, style, width) if numbers.is_share(label) else ""
+            for label, f in report.body.figures.items()
         ]
-        columns.append(content.Column("0" + "1".rjust(_BAR - 1), bars, right=False))
+        columns.append(content.Column("0" + "1".rjust(width - 1), bars, right=False))
     return grid.lay_out(columns, style)
 
 
-def bar(value: float, style: Style) -> str:
+def bar(value: float, style: Style, width: int = _BAR) -> str:
     """Return a share as a bar: empty only for exactly 0, full only for exactly 1 (spec 8.4)."""
     steps = len(_EIGHTHS) - 1 if style.unicode else 1
-    most = _BAR * steps
+    most = width * steps
     filled = most if value >= 1 else 0 if value <= 0 else min(max(round(value * most), 1), most - 1)
     if not style.unicode:
-        return "#" * filled + "." * (_BAR - filled)
+        return "#" * filled + "." * (width - filled)
     full, part = divmod(filled, steps)
     drawn = "█" * full + (_EIGHTHS[part] if part else "")
-    return drawn + "·" * (_BAR - len(drawn))
+    return drawn + "·" * (width - len(drawn))

@@ -1,6 +1,8 @@
 //! Estimates as plain Python data: what `kofn.reports` makes a report of.
 
-use kofn_core::estimates::{Column, Diagnosis, Estimates, Summary, TaskTable, View};
+use kofn_core::estimates::{
+    Certainties, Certainty, Column, Diagnosis, Estimates, How, Summary, TaskIntervals, TaskTable, View,
+};
 use kofn_core::policies::Policy;
 use kofn_core::reading::Reading;
 use numpy::{PyArray1, ToPyArray};
@@ -14,6 +16,7 @@ const NONE: u8 = u8::MAX;
 pub fn snapshot<'py>(
     py: Python<'py>,
     estimates: Estimates,
+    sure: Option<(How, Certainties)>,
     reading: &Reading,
     by: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -32,13 +35,17 @@ pub fn snapshot<'py>(
         }
     }
     out.set_item("xxh3", hashes)?;
-    fill(&out, &estimates.all, &estimates.tasks, &estimates.columns)?;
+    let parts = |of: &dyn Fn(&Certainties) -> Vec<Certainty>| {
+        sure.as_ref().map(|(how, sure)| Sure { how: *how, figures: of(sure), tasks: &sure.tasks })
+    };
+    let sure_of_all = parts(&|sure| sure.all.clone());
+    fill(&out, &estimates.all, &estimates.tasks, &estimates.columns, sure_of_all)?;
     out.set_item("notes", &estimates.notes)?;
     out.set_item("by", by)?;
     let groups = PyList::empty(py);
-    for (value, view) in estimates.groups.iter().flatten() {
+    for (at, (value, view)) in estimates.groups.iter().flatten().enumerate() {
         let group = PyDict::new(py);
-        fill(&group, view, &estimates.tasks, &estimates.columns)?;
+        fill(&group, view, &estimates.tasks, &estimates.columns, parts(&|sure| sure.groups[at].clone()))?;
         groups.append((value, group))?;
     }
     out.set_item("groups", estimates.groups.is_some().then_some(groups))?;
@@ -63,8 +70,43 @@ fn policy<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>>
     Ok(out)
 }
 
+/// How sure the figures of a run or group are.
+struct Sure<'a> {
+    how: How,
+    figures: Vec<Certainty>,
+    tasks: &'a [TaskIntervals],
+}
+
+fn certainty<'py>(py: Python<'py>, it: &Certainty, how: How) -> PyResult<Bound<'py, PyDict>> {
+    let out = PyDict::new(py);
+    match &it.interval {
+        Ok(interval) => {
+            out.set_item("interval", (interval.low, interval.high))?;
+            out.set_item("confidence", how.confidence)?;
+            out.set_item("method", interval.method.word())?;
+            out.set_item("estimand", "population")?;
+        }
+        Err(why) => out.set_item("no_interval", why.to_string())?,
+    }
+    out.set_item("standard_error", it.standard_error)?;
+    match it.noise {
+        Ok(noise) => out.set_item("noise", noise)?,
+        Err(why) => out.set_item("no_noise", why.to_string())?,
+    }
+    if let Some(split) = &it.decomposition {
+        out.set_item("decomposition", (split.between, split.within, split.approximate))?;
+    }
+    Ok(out)
+}
+
 /// The four keys that the run and each group have alike.
-fn fill(out: &Bound<'_, PyDict>, view: &View, tasks: &TaskTable, columns: &[Column]) -> PyResult<()> {
+fn fill(
+    out: &Bound<'_, PyDict>,
+    view: &View,
+    tasks: &TaskTable,
+    columns: &[Column],
+    sure: Option<Sure<'_>>,
+) -> PyResult<()> {
     let py = out.py();
     out.set_item("counts", counts(py, &view.counts)?)?;
     let statistics = view.statistics.iter().map(|(label, value, n)| (label.to_string(), *value, *n));
@@ -101,6 +143,23 @@ fn fill(out: &Bound<'_, PyDict>, view: &View, tasks: &TaskTable, columns: &[Colu
         statistics.set_item(column.statistic.to_string(), PyArray1::from_vec(py, values))?;
     }
     table.set_item("statistics", statistics)?;
+    if let Some(sure) = sure {
+        let known = sure.figures.iter().map(|it| certainty(py, it, sure.how)).collect::<PyResult<Vec<_>>>()?;
+        out.set_item("certainty", known)?;
+        let intervals = PyDict::new(py);
+        for (column, ends) in columns.iter().zip(sure.tasks) {
+            let end = |values: &[f64]| {
+                let of = |row: usize| column.coded(values).at(row);
+                let values = match rows {
+                    Some(rows) => rows.iter().map(|&row| of(row as usize)).collect(),
+                    None => (0..tasks.names.len()).map(of).collect(),
+                };
+                PyArray1::from_vec(py, values)
+            };
+            intervals.set_item(column.statistic.to_string(), (end(&ends.low), end(&ends.high)))?;
+        }
+        table.set_item("intervals", intervals)?;
+    }
     out.set_item("tasks", table)
 }
 

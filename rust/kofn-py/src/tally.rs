@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kofn_core::error::Unit;
+use kofn_core::estimates::How;
 use kofn_core::header::Requested;
 use kofn_core::json::{Mapping, Options};
 use kofn_core::plan::{MAX_COUNT, Needs, Plan, Statistic};
@@ -173,13 +174,16 @@ impl Tally {
     }
 
     /// Everything a report shows, as plain data.
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (estimates, reading, by) = detached(py, || {
+    #[pyo3(signature = (confidence=None, student=false))]
+    fn report<'py>(&self, py: Python<'py>, confidence: Option<f64>, student: bool) -> PyResult<Bound<'py, PyDict>> {
+        let (estimates, sure, reading, by) = detached(py, || {
+            let how = confidence.map(|confidence| How::new(confidence, student)).transpose()?;
             let mut tally = self.lock();
             let estimates = tally.estimate()?;
-            Ok((estimates, tally.reading.clone(), tally.setup.plan.by.clone()))
+            let sure = how.map(|how| (how, estimates.certainties(&tally, &how)));
+            Ok((estimates, sure, tally.reading.clone(), tally.setup.plan.by.clone()))
         })?;
-        snapshot::snapshot(py, estimates, &reading, by)
+        snapshot::snapshot(py, estimates, sure, &reading, by)
     }
 
     /// Rollouts added.

@@ -1,5 +1,6 @@
 //! Reading a tally: counts, one column a statistic, run-level means, omissions with reasons, notes, groups.
 
+mod certainty;
 mod columns;
 mod figures;
 mod notes;
@@ -13,6 +14,7 @@ use crate::plan::{Plan, Refusal, Statistic};
 use crate::policies::{Policy, flags};
 use crate::tally::{Counts, Denominator, Tally, UNTAGGED};
 
+pub use certainty::{Certainties, Certainty, Decomposition, How, NoNoise, TaskIntervals};
 pub use columns::{Cells, Column};
 pub use figures::{Figures, figures};
 pub use requested::RequestedFrom;

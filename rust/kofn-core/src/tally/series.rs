@@ -42,10 +42,8 @@ pub enum Kind {
 /// What the statistics of one series need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Sums.
-    pub mean: bool,
-    /// Sums of squares.
-    pub variance: bool,
+    /// Sums of values and of their squares, which say how sure a mean is.
+    pub sums: bool,
     /// Counts of each value.
     pub agreement: bool,
 }
@@ -57,10 +55,8 @@ impl Wanted {
         let mut wanted = Self::default();
         for (statistic, _) in &plan.statistics {
             match statistic {
-                Statistic::MetricMean(series) if series == asked => wanted.mean = true,
-                Statistic::MetricVariance(series) if series == asked => {
-                    wanted.mean = true;
-                    wanted.variance = true;
+                Statistic::MetricMean(series) | Statistic::MetricVariance(series) if series == asked => {
+                    wanted.sums = true;
                 }
                 Statistic::Agreement(series) if series == asked => wanted.agreement = true,
                 _ => {}
@@ -114,10 +110,8 @@ impl State {
         };
         match number {
             Some(number) => {
-                if wanted.mean {
+                if wanted.sums {
                     self.sum.add(number);
-                }
-                if wanted.variance {
                     self.squares.add_square(number);
                 }
             }
@@ -203,7 +197,7 @@ mod tests {
     fn state(readings: &[(u64, Value)]) -> State {
         let mut state = State::default();
         for &(row, value) in readings {
-            state.add(row, 0, value, |id| format!("text {id}"), Wanted { mean: true, variance: true, agreement: true });
+            state.add(row, 0, value, |id| format!("text {id}"), Wanted { sums: true, agreement: true });
         }
         state
     }
@@ -213,8 +207,8 @@ mod tests {
         let labels = ["metric_mean:a", "metric_variance:b", "agreement:c"].map(str::to_owned);
         let plan = Plan::new(Some(&labels), &[], None).expect("labels");
         let wanted = ["a", "b", "c", "d"].map(|asked| Wanted::of(&plan, asked));
-        let parts = wanted.map(|wanted| [wanted.mean, wanted.variance, wanted.agreement]);
-        assert_eq!(parts, [[true, false, false], [true, true, false], [false, false, true], [false; 3]]);
+        let parts = wanted.map(|wanted| [wanted.sums, wanted.agreement]);
+        assert_eq!(parts, [[true, false], [true, false], [false, true], [false; 2]]);
     }
 
     #[test]
