@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from kofn.accumulators import Accumulator
     from kofn.batches import GradeBatch, grade_batch
     from kofn.checks import Check, Grade, grade, optional, required
+    from kofn.comparisons import Comparison, Comparisons, Difference, compare, compare_many
     from kofn.estimators import best_of_k, g_pass_at_k, learnability, pass_at_k, pass_hat_k, worst_of_k
+    from kofn.planning import Plan, plan
     from kofn.policies import ScoreThreshold, VerifierVerdict
     from kofn.reports import Figure, Report
     from kofn.rollouts import Rollout
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Accumulator": "kofn.accumulators",
     "Check": "kofn.checks",
+    "Comparison": "kofn.comparisons",
+    "Comparisons": "kofn.comparisons",
+    "Difference": "kofn.comparisons",
     "Figure": "kofn.reports",
     "Grade": "kofn.checks",
     "GradeBatch": "kofn.batches",
+    "Plan": "kofn.planning",
     "Reading": "kofn.verifications",
     "Report": "kofn.reports",
     "Rollout": "kofn.rollouts",
@@ -41,6 +47,8 @@ _HOMES = {
     "Verifier": "kofn.verifiers",
     "VerifierVerdict": "kofn.policies",
     "best_of_k": "kofn.estimators",
+    "compare": "kofn.comparisons",
+    "compare_many": "kofn.comparisons",
     "counts": "kofn.tasks",
     "g_pass_at_k": "kofn.estimators",
     "grade": "kofn.checks",
@@ -50,6 +58,7 @@ _HOMES = {
     "optional": "kofn.checks",
     "pass_at_k": "kofn.estimators",
     "pass_hat_k": "kofn.estimators",
+    "plan": "kofn.planning",
     "read": "kofn.runs",
     "read_runs": "kofn.runs",
     "required": "kofn.checks",
@@ -59,10 +68,14 @@ _HOMES = {
 __all__ = [
     "Accumulator",
     "Check",
+    "Comparison",
+    "Comparisons",
+    "Difference",
     "Figure",
     "Grade",
     "GradeBatch",
     "KofnError",
+    "Plan",
     "Reading",
     "Report",
     "Rollout",
@@ -76,6 +89,8 @@ __all__ = [
     "VerifierVerdict",
     "__version__",
     "best_of_k",
+    "compare",
+    "compare_many",
     "counts",
     "g_pass_at_k",
     "grade",
@@ -85,6 +100,7 @@ __all__ = [
     "optional",
     "pass_at_k",
     "pass_hat_k",
+    "plan",
     "read",
     "read_runs",
     "required",

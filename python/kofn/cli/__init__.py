@@ -1,4 +1,4 @@
-"""The command line: `kofn report`, `grade`, `rollouts`, `checks` (spec 8).
+"""The command line: `kofn report`, `compare`, `plan`, `grade`, `rollouts`, `checks` (spec 8).
 
 Nothing here needs NumPy until a command runs, so that help is quick.
 """

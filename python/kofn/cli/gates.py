@@ -1,4 +1,4 @@
-"""Gates: `--fail-under L=V` (spec 8.1, 8.3)."""
+"""Gates: `--fail-under L=V` and `--fail-if-worse L=MARGIN` (spec 8.1, 8.3)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kofn.cli.parser import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kofn.comparisons import Comparison
     from kofn.reports import Report
 
 
@@ -41,6 +42,76 @@ def parse(texts: Iterable[str]) -> list[Gate]:
     return gates
 
 
+@dataclass(frozen=True, slots=True)
+class WorseGate:
+    """How much worse a label's figure may be than the baseline's."""
+
+    label: str
+    margin: float
+    text: str
+
+
+def parse_worse(texts: Iterable[str]) -> list[WorseGate]:
+    """Read gates on differences, with a margin or without."""
+    gates = []
+    for text in texts:
+        # The name of a series may hold a = too; then what follows it is no number.
+        label, equals, number = text.rpartition("=")
+        margin = 0.0
+        if equals:
+            try:
+                margin = float(number)
+            except ValueError:
+                label = text
+        else:
+            label = text
+        label = label.strip()
+        if not label or not 0 <= margin < float("inf"):
+            raise UsageError(
+                f"--fail-if-worse {text}: write a label, and perhaps a margin from 0, as in pass@1=0.02"
+            )
+        if label.endswith(("@k", "^k", "_k")) and ":" not in label:
+            raise UsageError(f"--fail-if-worse {text}: write a number for the k, as in pass@1=0.02")
+        gates.append(WorseGate(label, margin, text))
+    return gates
+
+
+def judge_worse(comparison: Comparison, gates: Sequence[WorseGate], *, strict: bool) -> int:
+    """Say which differences fell short or are not decided, and return the exit status: 1 wins over 3."""
+    found = {status.DONE}
+    name = comparison.names[1]
+    for gate in gates:
+        difference = comparison.get(gate.label)
+        where = f"gate {gate.text} of {name}"
+        if difference is None:
+            status.say(f"{where} could not be decided: {_reason(comparison, gate.label)}")
+            found.add(status.UNDECIDED)
+            continue
+        if difference.more_is_better is None:
+            raise UsageError(f"--fail-if-worse {gate.text}: whether more of it is worse is not known")
+        sentence = difference.sentence(name)
+        if difference.verdict == "cannot tell":
+            status.say(f"{where} could not be decided: {sentence}")
+            found.add(status.UNDECIDED)
+            continue
+        # Without a spread every task differs by the same.
+        low, high = difference.interval or (difference.value, difference.value)
+        if high < -gate.margin:
+            status.say(f"{where} fell short: {sentence}")
+            found.add(status.FELL_SHORT)
+        elif low < -gate.margin:
+            status.say(f"{where} is not decided{'' if strict else ' (--strict makes that a 3)'}: {sentence}")
+            if strict:
+                found.add(status.UNDECIDED)
+    return worst(found)
+
+
+def worst(found: Iterable[int]) -> int:
+    """Return the status that wins: 1 over 3 over 0."""
+    known = set(found)
+    return next(code for code in (status.FELL_SHORT, status.UNDECIDED, status.DONE) if code in known)
+
+
 def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
     """Say which gates fell short or could not be decided, and return the exit status: 1 wins over 3."""
     found = {status.DONE}
@@ -63,10 +134,10 @@ def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
             found.add(status.FELL_SHORT)
     if strict and gates and all(figure.interval is None for figure in report.values()):
         status.say("--strict: these figures carry no intervals, so the gates compare values alone")
-    return next(code for code in (status.FELL_SHORT, status.UNDECIDED, status.DONE) if code in found)
+    return worst(found)
 
 
-def _reason(report: Report, label: str) -> str:
+def _reason(report: Report | Comparison, label: str) -> str:
     try:
         report[label]
     except KeyError as error:

@@ -22,6 +22,8 @@ kofn ("k of n") grades agent rollouts and reports how good, how reliable and
 how sure.
 
   kofn report run.jsonl     the figures of a run, with what they rest on
+  kofn compare old new      what a new run does better or worse, task by task
+  kofn plan pilot.jsonl     how many tasks and rollouts an answer takes
   kofn rollouts run.jsonl   the rollouts one by one
   kofn checks run.jsonl     which check fails most, which one alone blocks
   kofn grade checks.json    grade one list of checks
@@ -63,6 +65,31 @@ examples
   kofn report scores.jsonl --threshold 0.8 --format json --output r.json
   generate | kofn report - --requested 5
   kofn report run.jsonl --fail-under pass^5=0.6 --fail-under coverage=0.95
+
+"""
+_COMPARE = """\
+Compare a new run with a baseline on their common tasks, each task against
+itself: how far apart they are (new minus baseline), how sure that is, which
+tasks were gained and lost. Each of A, B, C is a file, a directory or a quoted
+pattern of one run, or a report that `kofn report --format json` wrote. With
+more than two, each is compared with A, and p-values are adjusted (Holm).
+"""
+_COMPARE_EXAMPLES = """\
+examples
+  kofn compare old.jsonl new.jsonl
+  kofn compare baseline.report.json new.jsonl --statistic pass@1
+  kofn compare old.jsonl new.jsonl --fail-if-worse pass@1=0.02 --strict
+
+"""
+_PLAN = """\
+Say how many tasks and rollouts an answer takes, from a pilot run: for an
+interval of a given half-width, or to detect a difference. With two pilots of
+the same tasks, for the difference between them.
+"""
+_PLAN_EXAMPLES = """\
+examples
+  kofn plan pilot.jsonl --half-width 0.03
+  kofn plan old.jsonl new.jsonl --detect 0.02 --cost-task 5 --cost-rollout 1
 
 """
 _GRADE = """\
@@ -114,6 +141,8 @@ def build() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
     for name, fill, summary, description, examples in (
         ("report", _report, "figures of a run", _REPORT, _REPORT_EXAMPLES),
+        ("compare", _compare, "a new run against a baseline", _COMPARE, _COMPARE_EXAMPLES),
+        ("plan", _plan, "how many tasks and rollouts to ask for", _PLAN, _PLAN_EXAMPLES),
         ("grade", _grade, "grade one list of checks", _GRADE, _GRADE_EXAMPLES),
         ("rollouts", _rollouts, "rollouts one by one", _ROLLOUTS, _ROLLOUTS_EXAMPLES),
         ("checks", _checks, "how each check fared", _CHECKS, _CHECKS_EXAMPLES),
@@ -130,12 +159,7 @@ def _report(it: argparse.ArgumentParser) -> None:
     _reading(it)
     asked = it.add_argument_group("what to report")
     asked.add_argument("--statistic", action="append", metavar="L", help="a label; repeat for more (default: pass@1, pass@n, pass^n, mean score, duration, tokens)")  # fmt: skip
-    asked.add_argument(
-        "--k", type=_ks, metavar="1,2,4", help="values for the letter k in labels such as pass@k"
-    )
-    _policy(asked)
-    asked.add_argument("--denominator", choices=("requested", "recorded", "scorable"), default="requested", help="which rollouts n counts (default: requested; those without a record then count as not passed)")  # fmt: skip
-    asked.add_argument("--on-short", choices=("raise", "omit"), default="raise", help="tasks with fewer than k rollouts: an error, or left out of that label")  # fmt: skip
+    _figures(asked)
     asked.add_argument("--by", metavar="TAG", help="a report for each value of this tag too")
     sure = it.add_argument_group("how sure")
     sure.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="the share of reports whose intervals hold the true figure (default: 0.95)")  # fmt: skip
@@ -147,6 +171,47 @@ def _report(it: argparse.ArgumentParser) -> None:
     )
     _output(it, ("table", "json", "csv", "markdown", "html", "latex"))
     it.add_argument("--per-task", action="store_true", help="add a row for each task (JSON always has them)")
+
+
+def _compare(it: argparse.ArgumentParser) -> None:
+    _reading(it, "runs or saved reports, the baseline first", "A B [C ...]")
+    asked = it.add_argument_group("what to compare")
+    asked.add_argument("--statistic", action="append", metavar="L", help="a label; repeat for more, the first decides the conclusion (default: what all have)")  # fmt: skip
+    _figures(asked)
+    asked.add_argument("--on-mismatch", choices=("raise", "intersect"), default="raise", help="runs with different tasks: an error, or compare the common ones")  # fmt: skip
+    asked.add_argument("--cluster", metavar="TAG", help="tasks with the same value of this tag count as one")
+    asked.add_argument("--confidence", type=_number, default=0.95, metavar="C", help="of the intervals (default: 0.95)")  # fmt: skip
+    asked.add_argument("--interval", choices=("default", "student"), default="default", help="Student's t over tasks corrected for skewness; or plain t")  # fmt: skip
+    asked.add_argument("--seed", type=_seed, default=0, metavar="N", help="of signs that have to be drawn")
+    gates = it.add_argument_group("gates on the new runs")
+    gates.add_argument("--fail-if-worse", action="append", default=[], metavar="L[=M]", help="exit with 1 if the interval of the difference lies below -M (default 0); repeat for more")  # fmt: skip
+    gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
+    gates.add_argument(
+        "--strict", action="store_true", help="exit with 3 if an interval straddles the gate's value"
+    )
+    _output(it, ("table", "json", "csv", "markdown", "html", "latex"))
+    it.add_argument("--per-task", action="store_true", help="add a row for each task (JSON always has them)")
+
+
+def _plan(it: argparse.ArgumentParser) -> None:
+    _reading(it, "one pilot, or two of the same tasks; runs or saved reports", "PILOT")
+    asked = it.add_argument_group("what to plan")
+    asked.add_argument(
+        "--statistic", default="pass@1", metavar="L", help="the label to plan for (default: pass@1)"
+    )
+    _figures(asked)
+    goal = asked.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--half-width", type=_number, metavar="W", help="half the width of the interval")
+    goal.add_argument("--detect", type=_number, metavar="D", help="a difference between two runs of the same tasks")  # fmt: skip
+    asked.add_argument("--power", type=_number, default=0.8, metavar="P", help="the chance to detect it (default: 0.8)")  # fmt: skip
+    asked.add_argument("--confidence", type=_number, default=0.95, metavar="C", help="of the interval or test (default: 0.95)")  # fmt: skip
+    asked.add_argument(
+        "--tasks", type=_count, metavar="N", help="tasks that there are (default: the pilot's)"
+    )
+    asked.add_argument("--cost-task", type=_number, default=0.0, metavar="X", help="what a task costs beside its rollouts")  # fmt: skip
+    asked.add_argument("--cost-rollout", type=_number, default=1.0, metavar="Y", help="what a rollout costs (default: 1)")  # fmt: skip
+    asked.add_argument("--on-mismatch", choices=("raise", "intersect"), default="raise", help="pilots with different tasks: an error, or use the common ones")  # fmt: skip
+    _output(it, ("table", "json"))
 
 
 def _grade(it: argparse.ArgumentParser) -> None:
@@ -170,10 +235,21 @@ def _checks(it: argparse.ArgumentParser) -> None:
     _output(it, ("table", "json", "csv"))
 
 
-def _reading(it: argparse.ArgumentParser) -> None:
-    it.add_argument(
-        "runs", nargs="+", metavar="RUN", help="files, directories or globs of one run; - is standard input"
+def _figures(asked: argparse._ArgumentGroup) -> None:
+    asked.add_argument(
+        "--k", type=_ks, metavar="1,2,4", help="values for the letter k in labels such as pass@k"
     )
+    _policy(asked)
+    asked.add_argument("--denominator", choices=("requested", "recorded", "scorable"), default="requested", help="which rollouts n counts (default: requested; those without a record then count as not passed)")  # fmt: skip
+    asked.add_argument("--on-short", choices=("raise", "omit"), default="raise", help="tasks with fewer than k rollouts: an error, or left out of that label")  # fmt: skip
+
+
+def _reading(
+    it: argparse.ArgumentParser,
+    help: str = "files, directories or globs of one run; - is standard input",  # noqa: A002  # as argparse names it
+    name: str = "RUN",
+) -> None:
+    it.add_argument("runs", nargs="+", metavar=name, help=help)
     reading = it.add_argument_group("how to read it")
     reading.add_argument(
         "--input-format", metavar="NAME", help="the format of the input (default: recognised)"
@@ -215,6 +291,12 @@ def _confidence(text: str) -> float:
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.95")
     return value
+
+
+def _seed(text: str) -> int:
+    if not (text.strip().isascii() and text.strip().isdigit()) or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^64 - 1")
+    return int(text)
 
 
 def _number(text: str) -> float:

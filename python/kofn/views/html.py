@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kofn.reports import Report
 
 _STYLE = Style()
-_CSS = """
+CSS = """
 .kofn-report { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; }
 .kofn-report table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 .kofn-report caption { text-align: left; font-weight: 600; }
@@ -40,29 +40,34 @@ def escape(text: str) -> str:
 
 def render(report: Report, *, per_task: bool = False) -> str:
     """Return a page: no script, nothing loaded from elsewhere, readable in light and dark."""
+    return page(content.title(report), fragment(report, per_task=per_task))
+
+
+def page(title: str, body: str) -> str:
+    """Return a whole page around a fragment."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(content.title(report))}</title>\n</head>\n<body>\n<main>\n"
-        f"{fragment(report, per_task=per_task)}</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n</head>\n<body>\n<main>\n"
+        f"{body}</main>\n</body>\n</html>\n"
     )
 
 
 def fragment(report: Report, *, per_task: bool = False) -> str:
     """Return the report as one `div`, as notebooks show it."""
-    parts = [f'<div class="kofn-report">\n<style>{_CSS}</style>\n<h1>{escape(content.title(report))}</h1>']
+    parts = [f'<div class="kofn-report">\n<style>{CSS}</style>\n<h1>{escape(content.title(report))}</h1>']
     if report:
-        parts.append(_table(content.statistics(report), "Statistics", _meters(report)))
+        parts.append(table(content.statistics(report), "Statistics", _meters(report)))
     else:
         parts.append("<p>No statistics.</p>")
-    parts += ["<h2>What the figures rest on</h2>", _pairs(content.facts(report))]
+    parts += ["<h2>What the figures rest on</h2>", pairs(content.facts(report))]
     if report.groups:
-        parts.append(_table(content.groups(report), f"By {escape(report.by or '')}"))
+        parts.append(table(content.groups(report), f"By {escape(report.by or '')}"))
     if per_task:
-        parts.append(_table(content.tasks(report.per_task), "Tasks"))
+        parts.append(table(content.tasks(report.per_task), "Tasks"))
     if omitted := content.omitted(report):
-        parts += ["<h2>Omitted</h2>", _pairs(omitted)]
+        parts += ["<h2>Omitted</h2>", pairs(omitted)]
     if report.notes:
         items = "\n".join(f"<li>{escape(note)}</li>" for note in report.notes)
         parts += ["<h2>Notes</h2>", f"<ul>\n{items}\n</ul>"]
@@ -78,15 +83,16 @@ def _meters(report: Report) -> list[str]:
     ]
 
 
-def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+def pairs(named: Sequence[tuple[str, str]]) -> str:
+    """Return names with their texts as a list of terms."""
     return (
         "<dl>\n"
-        + "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+        + "\n".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in named)
         + "\n</dl>"
     )
 
 
-def _table(grid: Sequence[content.Column], caption: str, drawn: Sequence[str] | None = None) -> str:
+def table(grid: Sequence[content.Column], caption: str, drawn: Sequence[str] | None = None) -> str:
     """Return a table; its first column heads the rows, `drawn` is a last column of HTML."""
     kinds = [' class="number"' if column.right else "" for column in grid]
     head = "".join(

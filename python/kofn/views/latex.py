@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kofn.reports import Report
 
+NEEDS = "% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,textcomp}"
 _STYLE = Style()
 _ESCAPES = str.maketrans(
     {
@@ -42,23 +43,28 @@ def escape(text: str) -> str:
 
 def render(report: Report, *, per_task: bool = False) -> str:
     r"""Return LaTeX to \input: a table of the figures with the denominators under it, groups and tasks after it."""
-    parts = ["% needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs,longtable,textcomp}"]
+    parts = [NEEDS]
     # In the caption, so that no figure travels without its denominators.
     facts = [f"{escape(name)}: {escape(text)}" for name, text in content.facts(report)]
     facts += [f"{escape(label)} omitted: {escape(reason)}" for label, reason in content.omitted(report)]
     facts += [escape(note) for note in report.notes]
     caption = f"{escape(content.title(report))}. {'. '.join(facts)}."
-    parts.append(_float(content.statistics(report), caption))
+    parts.append(floating(content.statistics(report), caption))
     if report.groups:
-        parts.append(_float(content.groups(report), f"By {escape(report.by or '')}."))
+        parts.append(floating(content.groups(report), f"By {escape(report.by or '')}."))
     if per_task:
-        grid = content.tasks(report.per_task)
-        rows = _rows(grid, after_head="\\endhead")
-        parts.append(f"\\begin{{longtable}}{{{_format(grid)}}}\n{rows}\n\\end{{longtable}}")
+        parts.append(long(content.tasks(report.per_task)))
     return "\n\n".join(parts) + "\n"
 
 
-def _float(grid: Sequence[content.Column], caption: str) -> str:
+def long(grid: Sequence[content.Column]) -> str:
+    """Return columns as a table that breaks over pages."""
+    rows = _rows(grid, after_head="\\endhead")
+    return f"\\begin{{longtable}}{{{_format(grid)}}}\n{rows}\n\\end{{longtable}}"
+
+
+def floating(grid: Sequence[content.Column], caption: str) -> str:
+    """Return columns as a table with a caption."""
     return (
         "\\begin{table}\n\\centering\n"
         f"\\caption{{{caption}}}\n"

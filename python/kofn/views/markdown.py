@@ -31,14 +31,14 @@ def render(report: Report, *, per_task: bool = False) -> str:
     """Return the report as Markdown: headline, denominators, groups, tasks on request, omissions and notes."""
     parts = [f"## {escape(content.title(report))}"]
     if report:
-        parts.append(_table(content.statistics(report)))
+        parts.append(table(content.statistics(report)))
     else:
         parts.append("No statistics.")
     parts.append("\n".join(f"- **{escape(name)}**: {escape(text)}" for name, text in content.facts(report)))
     if report.groups:
-        parts += [f"### By {escape(report.by or '')}", _table(content.groups(report))]
+        parts += [f"### By {escape(report.by or '')}", table(content.groups(report))]
     if per_task:
-        parts += ["### Tasks", _table(content.tasks(report.per_task))]
+        parts += ["### Tasks", table(content.tasks(report.per_task))]
     if omitted := content.omitted(report):
         parts += [
             "### Omitted",
@@ -49,7 +49,8 @@ def render(report: Report, *, per_task: bool = False) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(grid: Sequence[content.Column]) -> str:
+def table(grid: Sequence[content.Column]) -> str:
+    """Return columns as a Markdown table."""
     cells = [[escape(text) for text in (column.head, *column.cells)] for column in grid]
     widths = [max(3, *map(columns, column)) for column in cells]
     rules = [("-" * (w - 1) + ":") if c.right else "-" * w for c, w in zip(grid, widths, strict=True)]

@@ -22,6 +22,34 @@ def figure(label: str, value: float) -> str:
     return (share(value) if is_share(label) else number(value)) + _UNITS.get(label, "")
 
 
+def unit(label: str) -> str:
+    """Return the unit of the label's figure, with a space before it; empty for plain numbers."""
+    return _UNITS.get(label, "")
+
+
+def points(value: float) -> str:
+    """Return a difference of shares in points of a hundred, with one decimal.
+
+    >>> points(0.031), points(-0.0002), points(0.0), points(1.0)
+    ('3.1', '-0.02', '0.0', '100.0')
+    """
+    size = 100 * value
+    return f"{size:.2g}" if 0 < abs(size) < 0.05 else f"{size + 0.0:.1f}"
+
+
+def p(value: float) -> str:
+    """Return a p-value as it stands in a sentence.
+
+    >>> p(0.25), p(0.0431), p(2e-9), p(1.0), p(0.99999)
+    ('p = 0.25', 'p = 0.043', 'p < 0.001', 'p = 1', 'p > 0.99')
+    """
+    if value < 0.001:
+        return "p < 0.001"
+    if value == 1:
+        return "p = 1"
+    return "p > 0.99" if value > 0.99 else f"p = {value:.2g}"
+
+
 def share(value: float) -> str:
     """Return a share with three decimals.
 

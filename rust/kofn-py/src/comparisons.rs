@@ -3,16 +3,60 @@
 use kofn_core::Result;
 use kofn_core::inference::planning::{Goal, Planner, Within};
 use kofn_core::inference::posterior::Prior;
-use kofn_core::inference::{multiple, sign_flip as flips, stratified as strata, tables};
+use kofn_core::inference::{multiple, paired as pairs, sign_flip as flips, stratified as strata, tables};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::errors::detached;
 
 type Array<'py> = Bound<'py, PyArray1<f64>>;
 type Integers<'py> = PyReadonlyArray1<'py, i64>;
 type Floats<'py> = PyReadonlyArray1<'py, f64>;
+
+/// Means of both runs, mean difference, tasks, tasks or clusters, standard error, unpaired standard error, interval, and
+/// how it came about or why there is none; nothing where no task has both values. NaN stands for "none".
+#[pyfunction]
+pub fn paired<'py>(
+    py: Python<'py>,
+    a: Floats<'py>,
+    b: Floats<'py>,
+    clusters: Option<PyReadonlyArray1<'py, u32>>,
+    confidence: f64,
+    student: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let (a, b) = (a.as_slice()?, b.as_slice()?);
+    let clusters = clusters.as_ref().map(|codes| codes.as_slice()).transpose()?;
+    let Some(found) = detached(py, || pairs::paired(a, b, clusters, confidence, student))? else { return Ok(None) };
+    let out = PyDict::new(py);
+    out.set_item("a", found.a)?;
+    out.set_item("b", found.b)?;
+    out.set_item("value", found.difference.mean)?;
+    out.set_item("n_tasks", found.difference.tasks)?;
+    out.set_item("units", found.difference.units)?;
+    out.set_item("standard_error", found.difference.standard_error)?;
+    out.set_item("unpaired", found.unpaired)?;
+    match found.interval {
+        Ok(interval) => {
+            out.set_item("interval", (interval.low, interval.high))?;
+            out.set_item("method", interval.method.word())?;
+        }
+        Err(why) => {
+            out.set_item("interval", py.None())?;
+            out.set_item("method", py.None())?;
+            out.set_item("why", why.to_string())?;
+        }
+    }
+    Ok(Some(out))
+}
+
+/// Standard error of the difference of a label over repeated runs of these tasks, where it counts successes.
+#[pyfunction]
+pub fn difference_noise(py: Python<'_>, label: &str, counts: Counts<'_>) -> PyResult<Option<f64>> {
+    let plan = detached(py, || kofn_core::plan::Plan::new(Some(&[label.to_owned()]), &[], None))?;
+    of_tables(py, &counts, |tables| plan.statistics.first().and_then(|(statistic, _)| pairs::noise(statistic, tables)))
+}
 
 /// p, how it was found, and the replicates that were drawn for it.
 #[pyfunction]

@@ -25,7 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use super::comparisons::{
-        Plan, benjamini_hochberg, fisher, holm, labels, mcnemar, posterior, probability_above, sign_flip, stratified,
+        Plan, benjamini_hochberg, difference_noise, fisher, holm, labels, mcnemar, paired, posterior,
+        probability_above, sign_flip, stratified,
     };
 
     #[pymodule_export]

@@ -9,6 +9,7 @@ pub mod intervals;
 pub mod lattice;
 pub mod moments;
 pub mod multiple;
+pub mod paired;
 pub mod planning;
 pub mod posterior;
 pub mod scores;
