@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from snapshots import NAN, from_snapshot, grouped, snapshot, tasks
 
@@ -342,11 +342,13 @@ def test_csv_gives_names_back_as_they_are() -> None:
 
 
 @given(st.text(max_size=60), st.integers(1, 30), st.booleans())
+@example("\u2e80\x1f", 3, True)  # a wide character, and one column left for it
+@example("\u2e80\u2e80", 1, True)
 def test_text_fits(text: str, width: int, unicode: bool) -> None:
     style = Style("utf-8" if unicode else "ascii", unicode)
     shown = style.show(text)
     assert shown.isprintable()
-    assert columns(style.fit(shown, width)) <= max(width, 2)
+    assert columns(style.fit(shown, width)) <= width
     wrapped = style.wrap(shown, max(width, 2))
     assert all(columns(line) <= max(width, 2) for line in wrapped)
     assert "".join(wrapped).replace(" ", "") == shown.replace(" ", "")

@@ -72,7 +72,7 @@ class Style:
             if line:
                 lines.append(line)
             while columns(word) > width:
-                lines.append(head := _head(word, width))
+                lines.append(head := _head(word, width) or word[0])
                 word = word[len(head) :]  # noqa: PLW2901  (what is left of it)
             line = word
         return [*lines, line] if line or not lines else lines
@@ -125,7 +125,7 @@ def _head(text: str, width: int) -> str:
     for end, char in enumerate(text):
         used += _columns_of(char)
         if used > width:
-            return text[: max(end, 1)]
+            return text[:end]
     return text
 
 
