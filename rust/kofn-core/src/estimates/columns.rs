@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 
 use super::TaskTable;
 use crate::estimators::hypergeometric::unchecked as hypergeometric;
-use crate::estimators::order;
+use crate::estimators::rows::Order;
 use crate::exact::{self, Exact};
 use crate::plan::{Refusal, Statistic};
 use crate::policies::flags;
@@ -27,20 +27,49 @@ impl Cells {
     #[must_use]
     pub fn new(n: &[u64], c: &[u64]) -> Self {
         let mut cells = Self { pairs: Vec::new(), codes: Vec::with_capacity(n.len()), counts: Vec::new() };
-        let mut known: HashMap<(u64, u64), u32, foldhash::fast::FixedState> = HashMap::default();
-        for pair in n.iter().copied().zip(c.iter().copied()) {
-            let code = *known.entry(pair).or_insert_with(|| {
-                cells.pairs.push(pair);
-                cells.counts.push(0);
-                // At most one pair a task, and tasks are numbered by u32.
-                u32::try_from(cells.pairs.len() - 1).unwrap_or(u32::MAX)
-            });
-            cells.counts[code as usize] += 1;
-            cells.codes.push(code);
+        let least = n.iter().copied().min().unwrap_or(0);
+        let most = n.iter().chain(c).copied().max().unwrap_or(0);
+        // Most tasks of a run have about as many rollouts: then a table of all pairs there can be is short.
+        let possible = (most - least).checked_add(1).zip(most.checked_add(1)).and_then(|(a, b)| a.checked_mul(b));
+        let table = possible.and_then(|size| usize::try_from(size).ok()).filter(|&size| size <= n.len() + 64);
+        let pairs = n.iter().copied().zip(c.iter().copied());
+        if let Some(size) = table {
+            let mut known = vec![NO_CODE; size];
+            for (n, c) in pairs {
+                // Below `size`, which is a usize.
+                let slot = &mut known[usize::try_from((n - least) * (most + 1) + c).unwrap_or(usize::MAX)];
+                if *slot == NO_CODE {
+                    *slot = cells.add((n, c));
+                }
+                cells.count(*slot);
+            }
+        } else {
+            let mut known: HashMap<(u64, u64), u32, foldhash::fast::FixedState> = HashMap::default();
+            for pair in pairs {
+                let code = *known.entry(pair).or_insert_with(|| cells.add(pair));
+                cells.count(code);
+            }
         }
         cells
     }
+
+    /// A pair not met before.
+    fn add(&mut self, pair: (u64, u64)) -> u32 {
+        self.pairs.push(pair);
+        self.counts.push(0);
+        // At most one pair a task, and tasks are numbered by u32.
+        u32::try_from(self.pairs.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// One more task, of a pair that was met.
+    fn count(&mut self, code: u32) {
+        self.counts[code as usize] += 1;
+        self.codes.push(code);
+    }
 }
+
+/// No pair has this code.
+const NO_CODE: u32 = u32::MAX;
 
 /// A value a task, dictionary-coded where many tasks share it. NaN is "none".
 pub struct Column {
@@ -123,8 +152,8 @@ impl Source<'_> {
             }
             Statistic::Coverage => (self.coverage()?, None, 0),
             Statistic::MeanScore => (self.tasks.mean.clone(), None, 0),
-            Statistic::BestOfK(k) => self.of_scores(*k, order::best_of_k)?,
-            Statistic::WorstOfK(k) => self.of_scores(*k, order::worst_of_k)?,
+            Statistic::BestOfK(k) => self.of_scores(*k, Order::Best)?,
+            Statistic::WorstOfK(k) => self.of_scores(*k, Order::Worst)?,
             Statistic::MeanDuration => {
                 (self.per_task(&self.tally.durations, |(sum, n)| mean(*n, || sum.mean(u64::from(*n)))), None, 0)
             }
@@ -187,7 +216,7 @@ impl Source<'_> {
             .collect())
     }
 
-    fn of_scores(&self, k: u64, value: impl Fn(&[order::Level], u64) -> f64) -> Result<Values, Refusal> {
+    fn of_scores(&self, k: u64, order: Order) -> Result<Values, Refusal> {
         let mut short = 0;
         // k > n is an error for every k label; where n is unknown only the scores decide.
         let n = self.tasks.n.as_ref();
@@ -195,18 +224,13 @@ impl Source<'_> {
             short = n.iter().filter(|&&n| n < k).count() as u64;
             self.check_short(k, short, |task| n[task])?;
         }
-        let values = self
-            .ids
-            .iter()
-            .enumerate()
-            .map(|(task, id)| {
-                let enough = self.tasks.scored[task] >= k && n.is_none_or(|n| n[task] >= k);
-                match id {
-                    Some(id) if enough => value(self.tally.scores.of(*id as usize), k),
-                    _ => f64::NAN,
-                }
-            })
-            .collect();
+        let levels = self.ids.iter().enumerate().map(|(task, id)| match id {
+            Some(id) if self.tasks.scored[task] >= k && n.is_none_or(|n| n[task] >= k) => {
+                self.tally.scores.of(*id as usize)
+            }
+            _ => &[],
+        });
+        let values = order.of_levels(levels, k);
         Ok((values, None, short))
     }
 

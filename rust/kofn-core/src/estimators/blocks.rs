@@ -2,9 +2,8 @@
 //! there goes by its levels, one value at a time.
 
 use super::lanes::{LANES, LONGEST, Left, Plan, Scores};
-use super::order::{Level, best, levels_into, worst};
+use super::order::{Level, best, best_of_k, levels_into, worst, worst_of_k};
 use super::rows::Order;
-use crate::error::Result;
 use crate::threads;
 
 /// Scores that a thread takes at once, or values if they are more.
@@ -40,12 +39,12 @@ impl<'a> Blocks<'a> {
 
     /// All tasks of `n` scores each as far as whole blocks of them are finite; the other tasks among the first
     /// `out.len() / ks.len()`, whose values are still to be had.
-    pub(super) fn rows(&mut self, n: usize, scores: &[f64], out: &mut [f64]) -> Result<Vec<usize>> {
+    pub(super) fn rows(&mut self, n: usize, scores: &[f64], out: &mut [f64]) -> Vec<usize> {
         let width = self.ks.len();
         let tasks = scores.len() / n;
         let whole = tasks - tasks % LANES;
         if whole == 0 || width == 0 {
-            return Ok((0..tasks).collect());
+            return (0..tasks).collect();
         }
         let plan = Plan::new(self.order, n, self.ks);
         let step = (PART / n.max(width) / LANES).max(1) * LANES;
@@ -58,20 +57,15 @@ impl<'a> Blocks<'a> {
             unread.extend(more.into_iter().map(|row| part * step + row));
             for row in open.into_iter().map(|row| part * step + row) {
                 let scores = scores[row * n..][..n].iter().copied();
-                self.patch(Some(&plan), scores, &mut out[row * width..][..width])?;
+                self.patch(Some(&plan), scores, &mut out[row * width..][..width]);
             }
         }
         unread.extend(whole..tasks);
-        Ok(unread)
+        unread
     }
 
     /// Add a task of 1 to [`LONGEST`] finite scores; `out` holds the values of all tasks.
-    pub(super) fn add(
-        &mut self,
-        task: usize,
-        scores: impl ExactSizeIterator<Item = f64>,
-        out: &mut [f64],
-    ) -> Result<()> {
+    pub(super) fn add(&mut self, task: usize, scores: impl ExactSizeIterator<Item = f64>, out: &mut [f64]) {
         let n = scores.len();
         if self.waiting.len() <= n {
             self.waiting.resize_with(n + 1, || None);
@@ -84,16 +78,18 @@ impl<'a> Blocks<'a> {
         }
         waiting.tasks[lane] = task;
         waiting.taken += 1;
-        if waiting.taken == LANES { self.empty(n, out) } else { Ok(()) }
+        if waiting.taken == LANES {
+            self.empty(n, out);
+        }
     }
 
     /// Compute whatever still waits.
-    pub(super) fn finish(mut self, out: &mut [f64]) -> Result<()> {
-        (0..self.waiting.len()).try_for_each(|n| self.empty(n, out))
+    pub(super) fn finish(mut self, out: &mut [f64]) {
+        (0..self.waiting.len()).for_each(|n| self.empty(n, out));
     }
 
-    fn empty(&mut self, n: usize, out: &mut [f64]) -> Result<()> {
-        let Some(mut waiting) = self.waiting.get_mut(n).and_then(Option::take) else { return Ok(()) };
+    fn empty(&mut self, n: usize, out: &mut [f64]) {
+        let Some(mut waiting) = self.waiting.get_mut(n).and_then(Option::take) else { return };
         let taken = std::mem::take(&mut waiting.taken);
         if taken == LANES && waiting.plan.is_none() {
             waiting.plan = Some(Plan::new(self.order, n, self.ks));
@@ -107,17 +103,16 @@ impl<'a> Blocks<'a> {
             for (out, values) in out.iter_mut().zip(&values) {
                 *out = values[lane];
             }
-            self.patch(waiting.plan.as_ref(), waiting.scores[..n].iter().map(|lanes| lanes[lane]), out)?;
+            self.patch(waiting.plan.as_ref(), waiting.scores[..n].iter().map(|lanes| lanes[lane]), out);
         }
         self.waiting[n] = Some(waiting);
-        Ok(())
     }
 
     /// Compute the values of one task that are NaN.
-    fn patch(&mut self, plan: Option<&Plan>, task: impl ExactSizeIterator<Item = f64>, out: &mut [f64]) -> Result<()> {
+    fn patch(&mut self, plan: Option<&Plan>, task: impl ExactSizeIterator<Item = f64>, out: &mut [f64]) {
         let n = task.len() as u64;
         if !out.iter().zip(self.ks).any(|(out, &k)| out.is_nan() && k <= n) {
-            return Ok(());
+            return;
         }
         let (scores, levels) = &mut self.spare;
         scores.clear();
@@ -128,10 +123,10 @@ impl<'a> Blocks<'a> {
             *out = match (self.order, plan) {
                 (Order::Best, Some(plan)) => best(levels, k, n, &mut plan.gaps(column)),
                 (Order::Worst, Some(plan)) => worst(levels, k, n, &mut plan.gaps(column)),
-                _ => self.order.of(levels, k)?,
+                (Order::Best, None) => best_of_k(levels, k),
+                _ => worst_of_k(levels, k),
             };
         }
-        Ok(())
     }
 }
 

@@ -78,7 +78,7 @@ impl Order {
             tasks.add(i, &scores[at..at + width], |j| at + j, out)
         };
         if Blocks::take(self, width) {
-            for i in tasks.blocks.rows(width, &scores[..all * width], out)? {
+            for i in tasks.blocks.rows(width, &scores[..all * width], out) {
                 add(i, out, &mut tasks)?;
             }
         } else {
@@ -86,7 +86,32 @@ impl Order {
                 add(i, out, &mut tasks)?;
             }
         }
-        tasks.blocks.finish(out)
+        tasks.blocks.finish(out);
+        Ok(())
+    }
+
+    /// Best or worst of k of tasks whose levels are known; NaN where they hold fewer than k scores.
+    pub(crate) fn of_levels<'a>(self, tasks: impl ExactSizeIterator<Item = &'a [Level]>, k: u64) -> Vec<f64> {
+        let mut values = vec![f64::NAN; tasks.len()];
+        let mut blocks = Blocks::new(self, std::slice::from_ref(&k));
+        let mut scores = Vec::new();
+        for (i, levels) in tasks.enumerate() {
+            let n = scored(levels);
+            if n < k || n == 0 {
+                continue;
+            }
+            if usize::try_from(n).is_ok_and(|n| Blocks::take(self, n)) {
+                scores.clear();
+                for level in levels {
+                    scores.extend((0..level.count).map(|_| level.value));
+                }
+                blocks.add(i, scores.iter().copied(), &mut values);
+            } else {
+                values[i] = if self == Self::Best { best_of_k(levels, k) } else { worst_of_k(levels, k) };
+            }
+        }
+        blocks.finish(&mut values);
+        values
     }
 
     /// Of the tasks that `codes` name, in the order of their codes, in the same layout.
@@ -119,7 +144,8 @@ impl Order {
         for (i, bounds) in starts.windows(2).enumerate() {
             work.add(i, &grouped[bounds[0]..bounds[1]], |j| positions[bounds[0] + j], out)?;
         }
-        work.blocks.finish(out)
+        work.blocks.finish(out);
+        Ok(())
     }
 }
 
@@ -142,11 +168,13 @@ impl<'a> Tasks<'a> {
         let finite = scores.iter().filter(|score| score.is_finite()).count();
         let short = Blocks::take(self.order, finite);
         if short && finite == scores.len() {
-            return self.blocks.add(i, scores.iter().copied(), out);
+            self.blocks.add(i, scores.iter().copied(), out);
+            return Ok(());
         }
         self.row.gather(scores, position)?;
         if short {
-            return self.blocks.add(i, self.row.scores.iter().copied(), out);
+            self.blocks.add(i, self.row.scores.iter().copied(), out);
+            return Ok(());
         }
         self.row.level();
         let (levels, width) = (&self.row.levels, self.ks.len());
@@ -224,5 +252,28 @@ impl Row {
     /// Make levels of them.
     fn level(&mut self) {
         levels_into(&mut self.scores, &mut self.levels);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimators::order::levels_from;
+
+    #[test]
+    fn levels_of_many_tasks_have_the_bits_of_single_ones() {
+        // Lengths that repeat, so that blocks fill, beside none and one that is too long for blocks.
+        let score = |i: usize, j: usize| ((i * 31 + j * j * 17) % 23) as f64 * 0.1 - 1.0;
+        let task = |i: usize| (0..[0, 3, 8, 8, 8, 16, 70][i % 7]).map(|j| score(i, j)).collect::<Vec<_>>();
+        let tasks: Vec<Vec<Level>> = (0..200).map(|i| levels_from(&mut task(i))).collect();
+        for (order, single) in [(Order::Best, best_of_k as fn(&[Level], u64) -> f64), (Order::Worst, worst_of_k)] {
+            for k in [1, 2, 7, 8, 9] {
+                let values = order.of_levels(tasks.iter().map(Vec::as_slice), k);
+                for (levels, value) in tasks.iter().zip(values) {
+                    let expected = if scored(levels) < k { f64::NAN } else { single(levels, k) };
+                    assert_eq!(value.to_bits(), expected.to_bits());
+                }
+            }
+        }
     }
 }
