@@ -12,13 +12,13 @@ use super::columns::of_counts;
 use super::statistics;
 use crate::dd::two_sum;
 use crate::error::Result;
-use crate::estimators::order;
+use crate::estimators::rows::Order;
 use crate::exact::{self, Exact};
 use crate::header::Requested;
 use crate::names::{IdKind, Names};
 use crate::plan::Statistic;
 use crate::policies::{Kinds, flags};
-use crate::tally::{Arrays, Denominator, Floats, OnShort, Scores, Setup, Tally};
+use crate::tally::{Arrays, Denominator, Floats, OnShort, Setup, Tally};
 
 /// Statistics that some task produced, in order, with their values.
 type Values = Vec<(Statistic, f64)>;
@@ -81,7 +81,7 @@ fn unnamed(setup: &Setup, arrays: &Arrays<'_>, tasks: usize) -> Option<Values> {
         Denominator::Scorable => (!undecided).then(|| column(|count| count.scorable)),
     };
     let pairs = n.as_ref().filter(|_| !undecided).map(|n| pairs(n, &counts));
-    let mut source = Source { setup, arrays, counts, requested, undecided, n, pairs, scores: None };
+    let mut source = Source { setup, arrays, counts, requested, undecided, n, pairs, tables: [None, None] };
     let mut values = Vec::new();
     for (statistic, asked) in statistics(&setup.plan, source.n.as_deref()) {
         match source.figure(&statistic) {
@@ -185,7 +185,8 @@ struct Source<'a> {
     n: Option<Vec<u64>>,
     /// Where n and c are known.
     pairs: Option<Vec<((u64, u64), u64)>>,
-    scores: Option<Scores>,
+    /// Of best and of worst of k.
+    tables: [Option<Table>; 2],
 }
 
 impl Source<'_> {
@@ -212,8 +213,8 @@ impl Source<'_> {
                 Ok(total(self.counts.iter().map(|count| exact::quotient(i128::from(count.scorable), requested))))
             }
             Statistic::MeanScore => Ok(self.mean_score()),
-            Statistic::BestOfK(k) => self.of_scores(*k, order::best_of_k),
-            Statistic::WorstOfK(k) => self.of_scores(*k, order::worst_of_k),
+            Statistic::BestOfK(k) => self.of_scores(*k, Order::Best),
+            Statistic::WorstOfK(k) => self.of_scores(*k, Order::Worst),
             Statistic::MeanDuration => {
                 // A clock may go back by a moment: such a duration is none.
                 let durations = self.arrays.durations.iter().map(|&d| if d < 0.0 { f64::NAN } else { d });
@@ -292,23 +293,63 @@ impl Source<'_> {
         total(sums.iter().map(|&(sum, n)| if n == 0 { f64::NAN } else { exact::quotient(sum, u64::from(n)) }))
     }
 
-    fn of_scores(&mut self, k: u64, value: impl Fn(&[order::Level], u64) -> f64) -> Result<(Exact, u64), Refused> {
+    /// Best or worst of k; the values of all ks that are asked for come from one sorting.
+    fn of_scores(&mut self, k: u64, order: Order) -> Result<(Exact, u64), Refused> {
         self.check_short(k)?;
-        let (arrays, counts, n) = (self.arrays, &self.counts, self.n.as_deref());
-        let scores = self.scores.get_or_insert_with(|| {
-            let mut scores = Scores::default();
-            for (row, &task) in arrays.task.iter().enumerate() {
-                let valid = arrays.valid.get(row) != Some(&false);
-                if let Some(score) = arrays.scores.get(row).filter(|score| valid && !score.is_nan()) {
-                    scores.add(task, score, 1);
-                }
-            }
-            scores.compact();
-            scores
-        });
-        let enough = |task: &usize| u64::from(counts[*task].scored) >= k && n.is_none_or(|n| n[*task] >= k);
-        Ok(total((0..counts.len()).filter(enough).map(|task| value(scores.of(task), k))))
+        let at = usize::from(order == Order::Worst);
+        let table = match self.tables[at].take() {
+            Some(table) => table,
+            None => self.table(order)?,
+        };
+        let n = self.n.as_deref();
+        let column = table.ks.iter().position(|&known| known == k).ok_or(Refused)?;
+        let values = table.values.iter().skip(column).step_by(table.ks.len()).enumerate();
+        let found = total(values.map(|(task, &value)| if n.is_none_or(|n| n[task] >= k) { value } else { f64::NAN }));
+        self.tables[at] = Some(table);
+        Ok(found)
     }
+
+    fn table(&self, order: Order) -> Result<Table, Refused> {
+        let planned = statistics(&self.setup.plan, self.n.as_deref());
+        let mut ks: Vec<u64> = planned
+            .into_iter()
+            .filter_map(|(statistic, _)| match (statistic, order) {
+                (Statistic::BestOfK(k), Order::Best) | (Statistic::WorstOfK(k), Order::Worst) => Some(k),
+                _ => None,
+            })
+            .collect();
+        ks.dedup();
+        let Arrays { task, scores, valid, .. } = *self.arrays;
+        let copied: Vec<f64>;
+        let scores = match scores {
+            Floats::F64(scores) if valid.is_empty() => scores,
+            scores => {
+                let score = |row: usize| scores.get(row).filter(|_| valid.get(row) != Some(&false));
+                copied = (0..scores.len()).map(|row| score(row).unwrap_or(f64::NAN)).collect();
+                &copied
+            }
+        };
+        let mut values = vec![f64::NAN; self.counts.len() * ks.len()];
+        if !scores.is_empty() {
+            // Tasks of one size that stand in order are rows as they are.
+            let width = scores.len() / self.counts.len().max(1);
+            let rows = width > 0
+                && width * self.counts.len() == scores.len()
+                && task.chunks_exact(width).zip(0..).all(|(row, i)| row.iter().all(|&task| task == i));
+            if rows {
+                order.of_rows(scores, width, &ks, &mut values).map_err(|_| Refused)?;
+            } else {
+                order.of_groups(scores, task, &ks, &mut values).map_err(|_| Refused)?;
+            }
+        }
+        Ok(Table { ks, values })
+    }
+}
+
+/// Best or worst of k, a row a task: NaN where it has fewer than k scores.
+struct Table {
+    ks: Vec<u64>,
+    values: Vec<f64>,
 }
 
 /// The exact sum of the values that are there, and their number.
