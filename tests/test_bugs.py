@@ -20,13 +20,8 @@ CASES = {
     )
 }
 LEFT_OUT = {
-    "B45": "joins of two runs: comparison",
     "B49": "baselines of a training group: training weights",
     "B57": "maj@k is not among the statistics of a report",
-    "B59": "intervals",
-    "B60": "standard errors",
-    "B62": "standard errors and cluster bootstrap",
-    "B64": "paired tests: comparison",
     "B65": "bootstrap intervals",
 }
 TESTED: set[str] = set()
@@ -355,3 +350,46 @@ def test_an_errored_zero_is_no_loss_of_the_scorable() -> None:
     records = [{**one, "status": "errored"} if i == 0 else one for i, one in enumerate(scored(0, 0, 1))]
     for denominator, rate in (("requested", Fraction(1, 3)), ("scorable", Fraction(1, 2))):
         assert figure(records, "pass_rate", threshold=1, denominator=denominator) == float(rate)
+
+
+@case("B45")
+def test_a_join_is_of_tasks_not_of_rollouts() -> None:
+    a, b = run_of(passes(1, 0, task="t1")), run_of(passes(1, 1, task="t1"))
+    found = kofn.compare(a, b, "pass_rate")["pass_rate"]
+    assert (found.a, found.b, found.value, found.n_tasks) == (0.5, 1.0, 0.5, 1)
+
+
+@case("B64")
+def test_a_run_compared_with_itself() -> None:
+    run = run_of([*passes(1, 0, task="t1"), *passes(1, 1, task="t2"), *passes(0, 0, task="t3")])
+    comparison = kofn.compare(run, run, "pass@1")
+    found = comparison["pass@1"]
+    assert (found.value, found.p_value, found.exact_p_value) == (0.0, 1.0, 1.0)
+    assert found.interval is None
+    assert found.no_interval
+    assert comparison.conclusion.startswith("identical runs")
+
+
+# -- intervals
+
+
+@case("B59")
+def test_an_interval_stays_within_the_range_of_its_figure() -> None:
+    report = kofn.Run.from_records([{"task": f"t{i}", "passed": i > 0} for i in range(30)]).report(["pass@1"])
+    figure = report["pass@1"]
+    assert figure.interval == pytest.approx((0.833296, 0.994091), abs=1e-6)
+    assert figure.method == "wilson"
+
+
+@case("B60")
+def test_a_standard_error_is_not_lost() -> None:
+    records = [{"task": f"t{i}", "passed": i < 2} for i in range(8)]
+    assert kofn.Run.from_records(records).report(["pass@1"])["pass@1"].standard_error == pytest.approx(
+        (3 / 112) ** 0.5
+    )
+
+
+@case("B62")
+def test_the_task_is_the_unit() -> None:
+    records = [{"task": task, "passed": task == "t1"} for task in ("t1", "t2") for _ in range(4)]
+    assert kofn.Run.from_records(records).report(["pass@1"])["pass@1"].standard_error == pytest.approx(0.5)
