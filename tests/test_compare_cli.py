@@ -109,6 +109,15 @@ def test_several_runs_are_compared_with_the_first(
     assert "adjusted p" in out
 
 
+def test_what_is_no_report_is_named(
+    runs: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"schema": "kofn.report/1"}')
+    assert main(["compare", str(broken), runs["new"]]) == 2
+    assert capsys.readouterr().err == f"kofn: {broken}: not a kofn report: denominator is missing\n"
+
+
 @pytest.mark.parametrize("form", ["markdown", "csv", "html", "latex", "json"])
 def test_every_form_holds_the_difference(
     runs: dict[str, str], capsys: pytest.CaptureFixture[str], form: str

@@ -57,7 +57,11 @@ def decode(source: Source) -> Parts:
     try:
         return _parts(_document(_read(source)))
     except RecursionError:
-        refuse("it is nested too deeply")
+        problem = "not a kofn report: it is nested too deeply"
+    except EncodingError as error:
+        problem = str(error)
+    where = f"{os.fspath(source)}: " if isinstance(source, os.PathLike) else ""
+    raise EncodingError(where + problem)
 
 
 def _parts(document: Mapping[str, Any]) -> Parts:
