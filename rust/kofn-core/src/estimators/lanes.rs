@@ -17,7 +17,7 @@ use crate::exact::power_of_two;
 /// Tasks side by side: a vector of the widest machines.
 pub(super) const LANES: usize = 8;
 /// The longest tasks taken: the error grows with the square of their length.
-pub(super) const LONGEST: usize = 64;
+pub(super) const LONGEST: usize = 256;
 /// Scores all smaller than 2^-400 would lose bits below the range of floats.
 const LEAST: f64 = f64::from_bits((1023 - 400) << 52);
 /// Values of k weighed together, so that their scores are loaded once.
@@ -77,12 +77,12 @@ impl Plan {
     }
 
     /// Values of eight tasks: `values[column][lane]`, NaN where k > n and where one is left open.
-    pub(super) fn block(&self, scores: &mut Scores) -> Vec<Lanes> {
+    pub(super) fn block(&self, scores: &mut Scores, parts: &mut Parts) -> Vec<Lanes> {
         let mut values = vec![[f64::NAN; LANES]; self.used + 1];
         if fused() {
-            arch::run(Block::<true> { plan: self, scores, values: &mut values });
+            arch::run(Block::<true> { plan: self, scores, parts, values: &mut values });
         } else {
-            arch::run(Block::<false> { plan: self, scores, values: &mut values });
+            arch::run(Block::<false> { plan: self, scores, parts, values: &mut values });
         }
         self.columns.iter().map(|&at| values[at]).collect()
     }
@@ -190,20 +190,21 @@ fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Scores cut in two, by rank.
-struct Parts {
+/// Scores cut in two, by rank: room for them, which is not cleared between tasks.
+pub(super) struct Parts {
     high: Scores,
     low: Scores,
 }
 
 impl Parts {
-    const NONE: Self = Self { high: [[0.0; LANES]; LONGEST], low: [[0.0; LANES]; LONGEST] };
+    pub(super) const NONE: Self = Self { high: [[0.0; LANES]; LONGEST], low: [[0.0; LANES]; LONGEST] };
 }
 
 /// See [`Plan::block`].
 struct Block<'a, const FUSED: bool> {
     plan: &'a Plan,
     scores: &'a mut Scores,
+    parts: &'a mut Parts,
     values: &'a mut [Lanes],
 }
 
@@ -212,15 +213,14 @@ impl<const FUSED: bool> Kernel for Block<'_, FUSED> {
     #[inline(always)]
     fn run(self) {
         sort(&self.plan.network, self.scores);
-        let mut parts = Parts::NONE;
-        weigh::<FUSED>(self.plan, self.scores, &mut parts, self.values);
+        weigh::<FUSED>(self.plan, self.scores, self.parts, self.values);
     }
 }
 
 #[inline(always)]
 fn sort(network: &[(u8, u8)], scores: &mut Scores) {
     for &(a, b) in network {
-        // A mask that changes nothing: the compiler sees that these are no more than 64.
+        // A mask that changes nothing: the compiler sees that these are no more than LONGEST.
         let (a, b) = (usize::from(a) % LONGEST, usize::from(b) % LONGEST);
         let (x, y) = (scores[a], scores[b]);
         scores[a] = from_fn(|lane| if y[lane] < x[lane] { y[lane] } else { x[lane] });

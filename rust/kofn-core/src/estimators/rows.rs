@@ -124,7 +124,7 @@ impl Order {
             ));
         }
         let tasks = out.len() / ks.len().max(1);
-        // A counting sort by task: positions, so that an error can name where a score stands.
+        // A counting sort by task.
         let mut starts = vec![0usize; tasks + 1];
         for &code in codes {
             starts[code as usize + 1] += 1;
@@ -132,17 +132,17 @@ impl Order {
         for i in 0..tasks {
             starts[i + 1] += starts[i];
         }
-        let (mut next, mut grouped, mut positions) =
-            (starts.clone(), vec![0.0; scores.len()], vec![0usize; scores.len()]);
-        for (i, (&code, &score)) in codes.iter().zip(scores).enumerate() {
+        let (mut next, mut grouped) = (starts.clone(), vec![0.0; scores.len()]);
+        for (&code, &score) in codes.iter().zip(scores) {
             let at = &mut next[code as usize];
             grouped[*at] = score;
-            positions[*at] = i;
             *at += 1;
         }
         let mut work = Tasks::new(self, ks);
         for (i, bounds) in starts.windows(2).enumerate() {
-            work.add(i, &grouped[bounds[0]..bounds[1]], |j| positions[bounds[0] + j], out)?;
+            // Only an error asks where a score stands: it looks for the task's scores once more.
+            let place = |j| (0..).zip(codes).filter(|(_, code)| **code as usize == i).nth(j).map_or(0, |(at, _)| at);
+            work.add(i, &grouped[bounds[0]..bounds[1]], place, out)?;
         }
         work.blocks.finish(out);
         Ok(())
