@@ -1,4 +1,4 @@
-"""How often intervals hold the true figure: `python benches/coverage.py [--runs 2000] [docs/coverage.md]`.
+"""How often intervals hold the true figure: `python benches/interval_coverage.py [--runs 2000] [docs/coverage.md]`.
 
 Tasks are drawn from a law of their pass probabilities, rollouts from the tasks, and each simulated run is reported as
 any other. The true figure is that of the law: what a benchmark of infinitely many such tasks would show.
