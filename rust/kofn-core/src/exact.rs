@@ -7,6 +7,7 @@
 mod limbs;
 mod round;
 
+use crate::dd::two_sum;
 use limbs::Limbs;
 pub(crate) use round::{divide, power_of_two, round};
 use round::{multiply, subtract, trim};
@@ -50,6 +51,29 @@ impl Exact {
     pub fn add(&mut self, x: f64) {
         let (mantissa, exponent) = parts(x);
         self.deposit(x < 0.0, u128::from(mantissa), exponent);
+    }
+
+    /// Add those that are not NaN, which must be finite; how many these are.
+    pub fn add_all(&mut self, values: impl IntoIterator<Item = f64>) -> u64 {
+        // Two floats hold most sums exactly, and are quicker than the limbs; what they do not hold goes there.
+        let (mut high, mut low, mut n) = (0.0, 0.0, 0);
+        for value in values.into_iter().filter(|value| !value.is_nan()) {
+            n += 1;
+            let (next, rest) = two_sum(high, value);
+            if next.is_infinite() {
+                self.add(high);
+                high = value;
+                continue;
+            }
+            let (rest, over) = two_sum(low, rest);
+            if over != 0.0 {
+                self.add(over);
+            }
+            (high, low) = (next, rest);
+        }
+        self.add(high);
+        self.add(low);
+        n
     }
 
     /// Add `x`, which must be finite, `count` times.
@@ -310,4 +334,32 @@ pub(crate) const fn borrowing_sub(a: u64, b: u64, borrow: bool) -> (u64, bool) {
     let (difference, first) = a.overflowing_sub(b);
     let (difference, second) = difference.overflowing_sub(borrow as u64);
     (difference, first | second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn all_at_once_is_one_by_one(
+            values in prop::collection::vec(prop_oneof![
+                prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO,
+                Just(f64::MAX), Just(f64::MIN), Just(f64::NAN), Just(5e-324), -1.0..1.0,
+            ], 0..40),
+        ) {
+            let (mut all, mut each) = (Exact::default(), Exact::default());
+            let n = all.add_all(values.iter().copied());
+            let present: Vec<f64> = values.into_iter().filter(|value| !value.is_nan()).collect();
+            for &value in &present {
+                each.add(value);
+            }
+            prop_assert_eq!(n, present.len() as u64);
+            prop_assert_eq!(&all, &each);
+            if n > 0 {
+                prop_assert_eq!(all.mean(n).to_bits(), each.mean(n).to_bits());
+            }
+        }
+    }
 }

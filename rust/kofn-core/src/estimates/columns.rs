@@ -107,18 +107,8 @@ impl Column {
                     }
                 }
             }
-            (None, None) => {
-                for &value in self.values.iter().filter(|value| !value.is_nan()) {
-                    sum.add(value);
-                    n += 1;
-                }
-            }
-            (Some(rows), _) => {
-                for value in rows.iter().map(|&row| self.value(row as usize)).filter(|value| !value.is_nan()) {
-                    sum.add(value);
-                    n += 1;
-                }
-            }
+            (None, None) => n = sum.add_all(self.values.iter().copied()),
+            (Some(rows), _) => n = sum.add_all(rows.iter().map(|&row| self.value(row as usize))),
         }
         (n > 0).then(|| (sum.mean(n), n))
     }

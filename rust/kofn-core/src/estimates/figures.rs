@@ -354,11 +354,8 @@ struct Table {
 
 /// The exact sum of the values that are there, and their number.
 fn total(values: impl Iterator<Item = f64>) -> (Exact, u64) {
-    let (mut sum, mut n) = (Exact::default(), 0);
-    for value in values.filter(|value| !value.is_nan()) {
-        sum.add(value);
-        n += 1;
-    }
+    let mut sum = Exact::default();
+    let n = sum.add_all(values);
     (sum, n)
 }
 
