@@ -70,7 +70,8 @@ def _integers(name: str, groups: np.ndarray, passed: np.ndarray, tasks: int) -> 
     _tables(contenders, groups, passed)
     if find_spec("pandas"):
         contenders["pandas factorize"] = _factorize(groups, passed)
-    gates = (*(ratio(8, peer) for peer in ("pyarrow", "duckdb", "polars")), ratio(0.9, "numba, dense ids"))
+    peers = (*(ratio(8, peer) for peer in ("pyarrow", "duckdb", "polars")), ratio(0.9, "numba, dense ids"))
+    gates = peers if passed.size > 5e6 else ()
     return _job(name, passed, groups.nbytes, contenders, gates, (nanoseconds(3),))
 
 
