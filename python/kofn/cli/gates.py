@@ -36,10 +36,14 @@ def parse(texts: Iterable[str]) -> list[Gate]:
             least = float("nan")
         if not equals or not label or least - least != 0:
             raise UsageError(f"--fail-under {text}: write a label and a finite number, as in pass^5=0.6")
-        if label.endswith(("@k", "^k", "_k")) and ":" not in label:
-            raise UsageError(f"--fail-under {text}: write a number for the k, as in pass^5=0.6")
+        _check_k(label, f"--fail-under {text}")
         gates.append(Gate(label, least, text))
     return gates
+
+
+def _check_k(label: str, where: str) -> None:
+    if label.endswith(("@k", "^k", "_k")) and ":" not in label:
+        raise UsageError(f"{where}: write a number for the k, as in pass^5=0.6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +74,7 @@ def parse_worse(texts: Iterable[str]) -> list[WorseGate]:
             raise UsageError(
                 f"--fail-if-worse {text}: write a label, and perhaps a margin from 0, as in pass@1=0.02"
             )
-        if label.endswith(("@k", "^k", "_k")) and ":" not in label:
-            raise UsageError(f"--fail-if-worse {text}: write a number for the k, as in pass@1=0.02")
+        _check_k(label, f"--fail-if-worse {text}")
         gates.append(WorseGate(label, margin, text))
     return gates
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from kofn.cli import gates, output
+from kofn.cli import gates, output, sources
 
 if TYPE_CHECKING:
     import argparse
@@ -18,22 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, report, write, then judge the gates."""
     asked = gates.parse(arguments.fail_under)
     output.spare(arguments.output, arguments.runs)
-    from kofn.runs import report_files  # noqa: PLC0415  (a bad command line should not wait for NumPy)
-
-    report = report_files(
+    report = sources.read(
         arguments.runs,
-        input_format=arguments.input_format,
-        statistics=arguments.statistic,
-        also=[gate.label for gate in asked],
-        k=arguments.k,
-        policy=arguments.policy,
-        threshold=arguments.threshold,
-        requested=arguments.requested,
-        denominator=arguments.denominator,
-        on_short=arguments.on_short,
-        on_error=arguments.on_error,
-        on_duplicate=arguments.on_duplicate,
-        on_ungradable=arguments.on_ungradable,
+        arguments,
+        arguments.statistic,
+        [gate.label for gate in asked],
         by=arguments.by,
         confidence=arguments.confidence,
         interval=arguments.interval,

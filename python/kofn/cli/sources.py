@@ -1,9 +1,9 @@
-"""Runs and saved reports as `compare` and `plan` read them."""
+"""Runs and saved reports as the commands read them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
@@ -46,12 +46,26 @@ def report(
     """Return a saved report as it is, or report on a run that is read and forgotten."""
     from kofn.comparisons.sources import is_saved_report  # noqa: PLC0415
     from kofn.reports import Report  # noqa: PLC0415
-    from kofn.runs import report_files  # noqa: PLC0415
 
     if path != "-" and Path(path).is_file() and is_saved_report(path):
         return Report.from_json(Path(path))
+    return read([path], arguments, statistics, also, by=by)
+
+
+def read(
+    paths: Sequence[str],
+    arguments: argparse.Namespace,
+    statistics: str | Sequence[str] | None,
+    also: Sequence[str] = (),
+    *,
+    by: str | None,
+    **certainty: Any,
+) -> Report:
+    """Return the report on a run that is read and forgotten, by the options that all commands share."""
+    from kofn.runs import report_files  # noqa: PLC0415  (a bad command line should not wait for NumPy)
+
     return report_files(
-        [path],
+        paths,
         input_format=arguments.input_format,
         statistics=statistics,
         also=also,
@@ -65,4 +79,5 @@ def report(
         on_duplicate=arguments.on_duplicate,
         on_ungradable=arguments.on_ungradable,
         by=by,
+        **certainty,
     )

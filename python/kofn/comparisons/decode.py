@@ -15,7 +15,8 @@ from kofn.comparisons.comparison import Content, Settings, Side
 from kofn.comparisons.difference import Difference
 from kofn.comparisons.encode import SCHEMA
 from kofn.comparisons.tasks import ComparedTasks
-from kofn.errors import EncodingError, SourceError
+from kofn.errors import EncodingError
+from kofn.reports.decode import contents
 from kofn.reports.tasks import ABSENT
 
 _KNOWN = {
@@ -56,13 +57,7 @@ def decode(source: str | bytes | bytearray | Mapping[str, Any] | os.PathLike[str
 def document(source: object) -> Mapping[str, Any]:
     """Read a JSON object from text, a file, or as it is."""
     if isinstance(source, os.PathLike):
-        try:
-            with open(source, "rb") as file:  # noqa: PTH123  (any os.PathLike)
-                source = file.read()
-        except OSError as error:
-            refusal = SourceError(f"{error.filename}: {error.strerror}")
-            refusal.source = str(error.filename)
-            raise refusal from None
+        source = contents(source)
     if isinstance(source, (str, bytes, bytearray)):
         try:
             source = json.loads(source, parse_constant=lambda token: _refuse(f"it holds {token}"))

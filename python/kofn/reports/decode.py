@@ -290,6 +290,17 @@ def _whole(value: Any, where: str) -> int:
 # -- text
 
 
+def contents(path: os.PathLike[str]) -> bytes:
+    """Return the bytes of a saved file; SourceError names one that cannot be read."""
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123  (any os.PathLike)
+            return file.read()
+    except OSError as error:
+        refusal = SourceError(f"{error.filename}: {error.strerror}")
+        refusal.source = str(error.filename)
+        raise refusal from None
+
+
 def _read(source: Source) -> str:
     if isinstance(source, Mapping):
         try:
@@ -297,13 +308,7 @@ def _read(source: Source) -> str:
         except (TypeError, ValueError) as error:
             refuse(str(error))
     if isinstance(source, os.PathLike):
-        try:
-            with open(source, "rb") as file:  # noqa: PTH123  (any os.PathLike)
-                source = file.read()
-        except OSError as error:
-            refusal = SourceError(f"{error.filename}: {error.strerror}")
-            refusal.source = str(error.filename)
-            raise refusal from None
+        source = contents(source)
     if isinstance(source, (bytes, bytearray)):
         try:
             return source.decode("utf-8-sig")

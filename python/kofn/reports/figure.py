@@ -61,8 +61,8 @@ class Figure:
     confidence : float or None
         The share of reports whose interval holds the true figure.
     method : str or None
-        `"wilson"` (every task's value is 0 or 1), `"skew_t"` (Student's t over tasks, corrected for skewness),
-        `"student_t"`, `"bootstrap_bca"` or `"bootstrap_percentile"`.
+        `"wilson"` (every task's value is 0 or 1), `"skew_t"` (Student's t over tasks, corrected for skewness) or
+        `"student_t"`.
     estimand : str or None
         What the interval is of: `"population"`, the mean over all tasks that these are a sample of.
     noise : float or None

@@ -31,8 +31,6 @@ _METHODS = {
     "wilson": "Wilson",
     "student_t": "Student's t",
     "skew_t": "Student's t corrected for skewness",
-    "bootstrap_bca": "bootstrap, BCa",
-    "bootstrap_percentile": "bootstrap, percentile",
 }
 _NESTED = ("registry", "diagnosis")
 _GROUP_COUNTS = ("tasks", *(key for _, keys in _LINES for key in keys), "successes")

@@ -18,10 +18,6 @@ pub enum Method {
     StudentT,
     /// The same, corrected for skewness by Hall's transformation.
     SkewT,
-    /// Percentiles of means of resampled tasks or clusters.
-    Percentile,
-    /// The same, bias-corrected and accelerated.
-    Bca,
 }
 
 impl Method {
@@ -32,8 +28,6 @@ impl Method {
             Self::Wilson => "wilson",
             Self::StudentT => "student_t",
             Self::SkewT => "skew_t",
-            Self::Percentile => "bootstrap_percentile",
-            Self::Bca => "bootstrap_bca",
         }
     }
 }
