@@ -28,6 +28,7 @@ def section(**changes: Any) -> dict[str, Any]:
             "diagnosis": {"reliable": 0, "unreliable": 2, "incapable": 1, "unscorable": 0},
         },
         "statistics": [("pass@1", 1 / 3, 3), ("pass^5", 0.0, 3), ("mean_score", 0.65, 2)],
+        "gaps": [],
         "omitted": [("mean_duration", "no rollout recorded a duration")],
         "tasks": tasks(
             ["a", "b", "c"],
@@ -87,6 +88,7 @@ def snapshot(**changes: Any) -> dict[str, Any]:
         "xxh3": {"run.jsonl": "0123456789abcdef"},
         "notes": ["mean_score is over 2 of 3 tasks"],
         "by": None,
+        "cluster": None,
         "groups": None,
     }
     return section() | head | changes

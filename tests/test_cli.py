@@ -70,7 +70,7 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
     words += (
         " --on-error skip --on-duplicate last --on-ungradable indeterminate --by suite --fail-under pass^5=0"
     )
-    words += " --confidence 0.9 --interval student"
+    words += " --confidence 0.9 --interval student --cluster repo"
     assert main(words.split()) == 0
     assert runs.paths == ["a.jsonl", "b.jsonl"]
     assert runs.options == {
@@ -87,6 +87,7 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
         "on_duplicate": "last",
         "on_ungradable": "indeterminate",
         "by": "suite",
+        "cluster": "repo",
         "confidence": 0.9,
         "interval": "student",
     }
@@ -319,7 +320,7 @@ def test_a_gate_on_a_label_that_is_not_there_says_what_is(capsys: pytest.Capture
 @pytest.mark.usefixtures("runs")
 def test_strict_says_when_there_is_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "x", "--fail-under", "pass@1=0.1", "--strict"]) == 0
-    assert "no intervals" in capsys.readouterr().err
+    assert "no interval" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ use kofn_core::tally::Tally;
 use libfuzzer_sys::fuzz_target;
 use xxhash_rust::xxh3::xxh3_128;
 
-const MAGIC: &[u8] = b"kofn.tally/1\n";
+const MAGIC: &[u8] = b"kofn.tally/2\n";
 
 fuzz_target!(|body: &[u8]| {
     let _ = Tally::decode(body);

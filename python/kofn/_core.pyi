@@ -77,6 +77,7 @@ class Tally:
         on_short: str,
         part: str | None,
         also: list[str] = ...,
+        cluster: str | None = ...,
     ) -> Tally: ...
     def add_arrays(
         self,
@@ -102,6 +103,8 @@ class Tally:
     @staticmethod
     def decode(bytes: bytes) -> Tally: ...  # noqa: A002
     def report(self, confidence: float | None = ..., student: bool = ...) -> dict[str, Any]: ...
+    @property
+    def cluster(self) -> str | None: ...
     @property
     def rollouts(self) -> int: ...
     @property

@@ -99,6 +99,7 @@ def new_tally(
     on_short: str,
     part: str | None = None,
     also: Sequence[str] = (),
+    cluster: str | None = None,
 ) -> _core.Tally:
     """Return an empty tally for these arguments, each checked for what the core takes."""
     return _core.Tally(
@@ -112,6 +113,7 @@ def new_tally(
         _values.key(on_short, "on_short"),
         None if part is None else _values.key(part, "part"),
         label_list(also) or [],
+        None if cluster is None else _values.key(cluster, "cluster"),
     )
 
 

@@ -36,8 +36,9 @@ class Accumulator:
 
     Parameters
     ----------
-    statistics, k, policy, threshold, requested, denominator, on_short
-        As in `Run.report`; fixed from here on, since they say what must be kept.
+    statistics, k, policy, threshold, requested, denominator, on_short, cluster
+        As in `Run.report`; fixed from here on, since they say what must be kept. With `cluster`, runs alone can be
+        added: columns carry no tags.
     part : str, optional
         The name of the shard that is added up here. A total that meets an equal part again skips and counts it; a
         part of that name with other content is an error.
@@ -68,6 +69,7 @@ class Accumulator:
         denominator: Denominator = "requested",
         on_short: OnShort = "raise",
         part: str | None = None,
+        cluster: str | None = None,
     ) -> None:
         self._policy, chosen = resolve(policy, threshold)
         self._tally = new_tally(
@@ -80,6 +82,7 @@ class Accumulator:
             denominator=denominator,
             on_short=on_short,
             part=part,
+            cluster=cluster,
         )
 
     def update(
@@ -114,6 +117,10 @@ class Accumulator:
         if not isinstance(self._policy, (VerifierVerdict, ScoreThreshold)):
             raise ArgumentError(
                 f"policy {self._policy.id} decides on runs; add a Run, or give passed with the default"
+            )
+        if self._tally.cluster is not None:
+            raise ArgumentError(
+                f"cluster: columns carry no tag {_values.shown(self._tally.cluster)}; add a Run, or leave cluster out"
             )
         self._tally.add_arrays(groups, group_size, passed, scores, durations, tokens, valid)
 
@@ -226,6 +233,7 @@ def report_run(
     denominator: Denominator = "requested",
     by: str | None = None,
     on_short: OnShort = "raise",
+    cluster: str | None = None,
     confidence: float | None = 0.95,
     interval: Interval = "default",
 ) -> Report:
@@ -240,6 +248,7 @@ def report_run(
         requested=requested if requested is not None else run.given,
         denominator=denominator,
         on_short=on_short,
+        cluster=cluster,
     )
     tally.add_run(run._core, mask(decided, run))  # noqa: SLF001 - the run's core is for this
     return report_of(tally, confidence, interval)

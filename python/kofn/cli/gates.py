@@ -116,7 +116,11 @@ def worst(found: Iterable[int]) -> int:
 
 
 def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
-    """Say which gates fell short or could not be decided, and return the exit status: 1 wins over 3."""
+    """Say which gates fell short or could not be decided, and return the exit status: 1 wins over 3.
+
+    With `strict` a gate passes where the whole interval reaches it, falls short where the whole interval lies below, and
+    is not decided in between.
+    """
     found = {status.DONE}
     for gate in gates:
         figure = report.get(gate.label)
@@ -124,7 +128,11 @@ def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
             reason = report.omitted.get(gate.label, "") or _reason(report, gate.label)
             status.say(f"gate {gate.text} could not be decided: {reason}")
             found.add(status.UNDECIDED)
-        elif strict and figure.interval is not None and figure.interval[0] < gate.least <= figure.interval[1]:
+            continue
+        if strict and figure.interval is None:
+            why = f" ({figure.no_interval})" if figure.no_interval else ""
+            status.say(f"gate {gate.text}: there is no interval{why}, so --strict looks at the value alone")
+        if strict and figure.interval is not None and figure.interval[0] < gate.least <= figure.interval[1]:
             low, high = figure.interval
             status.say(
                 f"gate {gate.text} could not be decided: the interval {low!r} .. {high!r} straddles it"
@@ -135,8 +143,6 @@ def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
                 f"gate {gate.text} fell short: {gate.label} is {figure.value!r} over {figure.n_tasks} tasks"
             )
             found.add(status.FELL_SHORT)
-    if strict and gates and all(figure.interval is None for figure in report.values()):
-        status.say("--strict: these figures carry no intervals, so the gates compare values alone")
     return worst(found)
 
 

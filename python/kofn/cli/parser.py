@@ -55,7 +55,9 @@ what a figure means
 Each is computed per task, then averaged over the tasks that produced it; the
 report says over how many.
 The interval beside it says where the average over all tasks like these may lie:
-of 100 reports of other tasks, 95 hold it. Fewer than 30 tasks: rough.
+were the run made with other such tasks, 95 of 100 reports would hold it within
+theirs. More tasks make it shorter; more rollouts of the same tasks hardly do.
+Below 30 tasks it is rough. The noise is what a mere repetition moves.
 """
 _REPORT_EXAMPLES = """\
 examples
@@ -70,7 +72,8 @@ examples
 _COMPARE = """\
 Compare a new run with a baseline on their common tasks, each task against
 itself: how far apart they are (new minus baseline), how sure that is, which
-tasks were gained and lost. Each of A, B, C is a file, a directory or a quoted
+tasks were gained and lost. The interval says how large the difference may be on
+tasks like these: one that holds 0 shows none. Each of A, B, C is a file, a directory or a quoted
 pattern of one run, or a report that `kofn report --format json` wrote. With
 more than two, each is compared with A, and p-values are adjusted (Holm).
 """
@@ -162,13 +165,12 @@ def _report(it: argparse.ArgumentParser) -> None:
     _figures(asked)
     asked.add_argument("--by", metavar="TAG", help="a report for each value of this tag too")
     sure = it.add_argument_group("how sure")
-    sure.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="the share of reports whose intervals hold the true figure (default: 0.95)")  # fmt: skip
+    sure.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="how many of 100 intervals hold the true figure, as a share; a larger one makes them longer (default: 0.95)")  # fmt: skip
+    sure.add_argument("--cluster", metavar="TAG", help="tasks with the same value of this tag are not independent: intervals are then over its values")  # fmt: skip
     sure.add_argument("--interval", choices=("default", "student"), default="default", help="Wilson where tasks are 0 or 1, else t corrected for skewness; or plain t")  # fmt: skip
     gates = it.add_argument_group("gates")
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
-    gates.add_argument(
-        "--strict", action="store_true", help="exit with 3 if a gated figure's interval straddles V"
-    )
+    gates.add_argument("--strict", action="store_true", help="a gate passes if the whole interval reaches V, falls short if all of it is below, else is not decided: exit with 3")  # fmt: skip
     _output(it, ("table", "json", "csv", "markdown", "html", "latex"))
     it.add_argument("--per-task", action="store_true", help="add a row for each task (JSON always has them)")
 

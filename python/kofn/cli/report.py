@@ -24,6 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.statistic,
         [gate.label for gate in asked],
         by=arguments.by,
+        cluster=arguments.cluster,
         confidence=arguments.confidence,
         interval=arguments.interval,
     )

@@ -65,6 +65,9 @@ def cluster_codes(
 def _of_tag(tag: str, reports: Sequence[Report]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for report in reports:
+        if report.cluster == tag:
+            tasks = report.per_task
+            found |= zip(tasks.task, tasks.cluster or [None] * len(tasks), strict=True)
         if report.by == tag:
             for value, group in report.groups.items():
                 if value is not None:
@@ -72,9 +75,15 @@ def _of_tag(tag: str, reports: Sequence[Report]) -> dict[str, Any]:
     if not found:
         raise _values.outside(
             "cluster",
-            f"no task has the tag {_values.shown(tag)}; a report knows a tag that it was made by (by=...)",
+            f"no task has the tag {_values.shown(tag)}; a report knows a tag that it was made with (cluster=... or by=...)",
         )
     return found
+
+
+def n_clusters(clusters: NDArray[np.uint32]) -> int:
+    """Return how many clusters there are; a task in none is one of its own."""
+    together = clusters != ALONE
+    return len(np.unique(clusters[together])) + int((~together).sum())
 
 
 def cluster_sums(

@@ -44,7 +44,7 @@ class Difference:
     exact_method : str or None
         `"exact"` or `"normal"`, the approximation of Cochran, Mantel and Haenszel for very large runs.
     noise : float or None
-        Standard error of `value` over repeated runs of these very tasks; for figures of successes.
+        Standard error of `value` over repeated runs of these very tasks; None where some task cannot tell it.
     method : str or None
         How the interval was made.
     no_interval : str or None

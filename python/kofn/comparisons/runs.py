@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kofn import _core, _values
 from kofn.comparisons import labels as label_columns
-from kofn.comparisons.clusters import cluster_codes, cluster_sums
+from kofn.comparisons.clusters import cluster_codes, cluster_sums, n_clusters
 from kofn.comparisons.comparison import Comparison, Content, Settings, Side
 from kofn.comparisons.difference import Difference
 from kofn.comparisons.join import Joined, OnMismatch, join, listed
@@ -178,7 +179,7 @@ def compare_reports(
         for name, report, only in zip(names, (a, b), joined.only, strict=True)
     )
     settings = Settings(
-        confidence, interval, seed, None if clusters is None else len(np.unique(clusters)), on_mismatch
+        confidence, interval, seed, None if clusters is None else n_clusters(clusters), on_mismatch
     )
     return Comparison(
         Content(
@@ -207,6 +208,7 @@ class _Maker:
         seed: int,
     ) -> None:
         self.joined, self.clusters = joined, clusters
+        self.tables = a.per_task, b.per_task
         self.confidence, self.interval, self.seed = confidence, interval, seed
         picked = [
             (tasks.n, tasks.successes) if rows is None else (tasks.n[rows], tasks.successes[rows])
@@ -227,7 +229,8 @@ class _Maker:
         both = ~np.isnan(b - a)
         n_tasks, units = found["n_tasks"], found["units"]
         p, how = self._sign_flip(a[both], b[both], both) if min(n_tasks, units) > 1 else (None, None)
-        exact, approximate, noise = None, None, None
+        exact, approximate = None, None
+        noise = self._observed_noise(label, both)
         if label_columns.is_decided(label) and label != "coverage" and (counts := self.counts(both)):
             noise = _core.difference_noise(label, counts)
             if label in _STRATIFIED:
@@ -255,6 +258,21 @@ class _Maker:
             confidence=self.confidence,
             units=units,
         )
+
+    def _observed_noise(self, label: str, both: NDArray[np.bool_]) -> float | None:
+        """Return the standard error over repeated runs, from what the rollouts of each task recorded."""
+        found = []
+        for table, rows in zip(self.tables, self.joined.rows, strict=True):
+            column = table.noise.get(label)
+            if column is None:
+                return None
+            found.append((column if rows is None else column[rows])[both])
+        errors = np.concatenate(found)
+        largest = errors.max(initial=0.0)
+        if not np.isfinite(largest) or not largest:
+            return None if not np.isfinite(largest) else 0.0
+        # Scaled, for the square of a large error may be more than a float holds; summed exactly, in any order.
+        return float(largest * math.sqrt(math.fsum((errors / largest) ** 2)) / int(both.sum()))
 
     def _sign_flip(
         self, a: NDArray[np.float64], b: NDArray[np.float64], both: NDArray[np.bool_]

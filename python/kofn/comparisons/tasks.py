@@ -103,6 +103,25 @@ class ComparedTasks:
         change: NDArray[np.int8] = solved[1].astype(np.int8) - solved[0].astype(np.int8)
         return np.where(self.counted, change, 0).astype(np.int8)
 
+    def probability_better(self, *, prior: tuple[float, float] = (0.5, 0.5)) -> NDArray[np.float64]:
+        """Return, of each task, how probable it is that the second run's chance of success is above the first's.
+
+        **Model-based**: it rests on a Beta prior, Jeffreys' by default, and is no p-value; 1/2 says that nothing is
+        known. NaN where n or successes are not known. The same holds for pass@k and pass^k of any k.
+
+        Parameters
+        ----------
+        prior : (float, float)
+            Shapes of the prior that both runs share.
+        """
+        from kofn.estimators import probability_above  # noqa: PLC0415  (seldom needed)
+
+        found = np.full(len(self), np.nan)
+        if (known := self.counted).any():
+            (n_a, n_b), (c_a, c_b) = ([column[known] for column in pair] for pair in (self.n, self.successes))
+            found[known] = probability_above(n_b, c_b, n_a, c_a, prior=prior)
+        return found
+
     def columns(self) -> dict[str, list[str] | NDArray[Any]]:
         """Return the columns that hold something, by name, as `pyarrow.table(comparison.tasks)` shows them."""
         found: dict[str, list[str] | NDArray[Any]] = {"task": self.task}

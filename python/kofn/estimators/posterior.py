@@ -6,6 +6,7 @@ small or k is large.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Posterior",
     "at_least_m_of_k_posterior",
+    "bayes_at_n",
     "pass_at_k_posterior",
     "pass_hat_k_posterior",
     "probability_above",
@@ -161,6 +163,77 @@ def at_least_m_of_k_posterior(
     0.5
     """
     return _moments(n, c, "at_least_m", k, m, prior)
+
+
+def bayes_at_n(
+    outcomes: ArrayLike, weights: ArrayLike = (0.0, 1.0), *, earlier: ArrayLike | None = None
+) -> Posterior:
+    """Return the posterior of the mean worth of these tasks' rollouts: Bayes@N (Hariri et al., arXiv 2510.04265).
+
+    The chances of the grades of a task have a uniform Dirichlet prior. It says how well *these tasks* are known, and
+    nothing of other tasks. For passes and fails it is `pass_at_k_posterior` with k = 1 and prior (1, 1).
+
+    Parameters
+    ----------
+    outcomes : array_like of int, shape (tasks, rollouts)
+        The grade of each rollout, from 0 to the number of weights - 1.
+    weights : array_like of float
+        What each grade is worth; passes and fails by default.
+    earlier : array_like of int, shape (tasks, any), optional
+        Grades of earlier rollouts of the same tasks, to be counted with the prior.
+
+    Returns
+    -------
+    Posterior
+        `(mean, variance)`. Model-based: not an unbiased estimate.
+
+    Raises
+    ------
+    ArgumentError
+        For grades that have no weight, and for shapes that do not fit.
+
+    Examples
+    --------
+    >>> from kofn.estimators import bayes_at_n
+    >>> bayes_at_n([[0, 1, 1], [1, 1, 1]]).mean
+    0.7
+    """
+    try:
+        worth = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        worth = np.empty(0)
+    if worth.ndim != 1 or len(worth) < 2 or not np.isfinite(worth).all():
+        raise outside(
+            "weights", f"{shown(weights)}: a finite number for each of at least two grades is needed"
+        )
+    seen = _grades("outcomes", outcomes, len(worth))
+    if not seen.sum():
+        raise outside("outcomes", "there is no task")
+    nu = seen + 1
+    if earlier is not None:
+        before = _grades("earlier", earlier, len(worth))
+        if len(before) != len(seen):
+            raise outside("earlier", f"it has {len(before)} tasks, outcomes have {len(seen)}")
+        nu += before
+    total = int(nu[0].sum())
+    chances = nu / total
+    means = chances @ worth
+    variances = (chances * (worth - means[:, None]) ** 2).sum(axis=1)
+    return Posterior(math.fsum(means) / len(seen), math.fsum(variances) / (len(seen) ** 2 * (total + 1)))
+
+
+def _grades(name: str, values: ArrayLike, grades: int) -> NDArray[np.int64]:
+    """Return how often each task had each grade."""
+    try:
+        table = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        table = np.empty(0)
+    if table.ndim != 2 or not (np.issubdtype(table.dtype, np.integer) or table.dtype == np.bool_):
+        raise outside(name, "a table of whole numbers, one row a task, is needed")
+    if ((table < 0) | (table >= grades)).any():
+        raise outside(name, f"grades are whole numbers from 0 to {grades - 1}, one for each weight")
+    found: NDArray[np.int64] = np.stack([(table == grade).sum(axis=1) for grade in range(grades)], axis=1)
+    return found
 
 
 def probability_above(

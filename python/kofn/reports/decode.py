@@ -30,19 +30,20 @@ _HEAD = (
     "requested_from",
     "notes",
     "provenance",
+    "cluster",
     "by",
     "groups",
     "untagged",
 )
 _FIGURE = {"value", "n_tasks", "low", "high", *CERTAINTY}
-_BODY = ("counts", "statistics", "omitted", "tasks")
+_BODY = ("counts", "statistics", "reliability_gap", "omitted", "tasks")
 _NESTED = {"registry", "diagnosis"}
 _COUNTED = {
     *("tasks", "requested", "recorded", "missing", "succeeded", "errored", "cancelled", "unfinished"),
     *("scored", "indeterminate", "scorable", "successes"),
     *_NESTED,
 }
-_TASK = {"task", "diagnosis", "scores", "statistics", "intervals", *COUNTS}
+_TASK = {"task", "diagnosis", "scores", "statistics", "intervals", "noise", "cluster", *COUNTS}
 # Escapes as a JSON reader meets them: a pair, a half, any other.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -82,6 +83,7 @@ def _parts(document: Mapping[str, Any]) -> Parts:
         denominator=_needed(document, "denominator", str),
         requested_from=_needed(document, "requested_from", str),
         provenance=_typed(document, "provenance", dict) or {},
+        cluster=_typed(document, "cluster", str),
     )
     groups: dict[str | None, Body] = {}
     for value, group in (_typed(document, "groups", dict) or {}).items():
@@ -100,11 +102,13 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
     figures, figure_extras = {}, {}
     for label, figure in _needed(part, "statistics", dict, at).items():
         where = f"{at}statistics[{label!r}]"
-        if not isinstance(figure, Mapping):
-            refuse(f"{where} is not an object")
         figures[label] = _figure(figure, where)
         if extra := {key: value for key, value in figure.items() if key not in _FIGURE}:
             figure_extras[label] = extra
+    gaps = {
+        _gap(k, at): _figure(figure, f"{at}reliability_gap[{k!r}]")
+        for k, figure in (_typed(part, "reliability_gap", dict, at) or {}).items()
+    }
     omitted = _typed(part, "omitted", dict, at) or {}
     notes = _typed(part, "notes", list) or [] if known else []
     if not all(isinstance(text, str) for text in (*omitted.values(), *notes)):
@@ -120,10 +124,20 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
         notes=tuple(notes),
         extras={key: value for key, value in part.items() if key not in {*known, *_BODY}},
         figure_extras=figure_extras,
+        gaps=gaps,
     )
 
 
-def _figure(figure: Mapping[str, Any], where: str) -> Figure:
+def _gap(k: str, at: str) -> int:
+    if not (k.isascii() and k.isdigit() and len(k) < 17):
+        refuse(f"{at}reliability_gap: {k!r} is not a number of rollouts")
+    return int(k)
+
+
+def _figure(figure: Any, where: str) -> Figure:
+    if not isinstance(figure, Mapping):
+        refuse(f"{where} is not an object")
+
     def number(key: str) -> float | None:
         value = figure.get(key)
         return None if value is None else _number(value, f"{where}.{key}")
@@ -155,7 +169,7 @@ def _figure(figure: Mapping[str, Any], where: str) -> Figure:
 
 def _decomposition(split: Mapping[str, Any], where: str) -> Decomposition:
     between, within = (_number(split.get(key), f"{where}.{key}") for key in ("between", "within"))
-    if within < 0 or between + within <= 0:
+    if within < 0 or (between <= 0 and not within):
         refuse(f"{where} holds no variances")
     return Decomposition(between, within, approximate=split.get("approximate") is True)
 
@@ -182,6 +196,8 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
     scores = {name: array("d") for name in SCORES}
     statistics: dict[str, array[float]] = {}
     intervals: dict[str, tuple[array[float], array[float]]] = {}
+    noise: dict[str, array[float]] = {}
+    clusters: list[str | None] = []
     codes = bytearray()
     extras: dict[int, dict[str, Any]] = {}
     for i, task in enumerate(tasks):
@@ -200,10 +216,12 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
         for name in SCORES:
             value = found.get(name)
             scores[name].append(_NAN if value is None else _number(value, f"{where}.scores.{name}"))
-        for label, value in (_typed(task, "statistics", dict, f"{where}.") or {}).items():
-            column = statistics.setdefault(label, array("d"))
-            column.extend([_NAN] * (i - len(column)))
-            column.append(_number(value, f"{where}.statistics[{label!r}]"))
+        for key, columns in (("statistics", statistics), ("noise", noise)):
+            for label, value in (_typed(task, key, dict, f"{where}.") or {}).items():
+                column = columns.setdefault(label, array("d"))
+                column.extend([_NAN] * (i - len(column)))
+                column.append(_number(value, f"{where}.{key}[{label!r}]"))
+        clusters.append(_typed(task, "cluster", str, f"{where}."))
         for label, ends in (_typed(task, "intervals", dict, f"{where}.") or {}).items():
             if not isinstance(ends, list) or len(ends) != 2:
                 refuse(f"{where}.intervals[{label!r}] is not a pair of numbers")
@@ -218,16 +236,22 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
             extras[i] = extra
     if len(set(ids)) < len(ids):
         refuse(f"{at}tasks names a task twice")
-    for column in (*statistics.values(), *(end for ends in intervals.values() for end in ends)):
+    for column in (
+        *statistics.values(),
+        *noise.values(),
+        *(end for ends in intervals.values() for end in ends),
+    ):
         column.extend([_NAN] * (len(ids) - len(column)))
     return PerTask(
         ids,
         diagnosis=np.frombuffer(codes, np.uint8) if codes else np.empty(0, np.uint8),
-        statistics={label: np.array(column, np.float64) for label, column in statistics.items()},
+        statistics=_arrays(statistics, np.float64),
         intervals={
             label: (np.array(low, np.float64), np.array(high, np.float64))
             for label, (low, high) in intervals.items()
         },
+        noise=_arrays(noise, np.float64),
+        cluster=clusters,
         extras=extras,
         **_arrays(counts, np.int64),
         **_arrays(scores, np.float64),

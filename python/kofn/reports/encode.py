@@ -42,6 +42,8 @@ def pieces(report: Report) -> Iterator[str]:
     yield ",\n "
     yield from _section(report)
     yield f',\n "notes": {_text(list(body.notes))},\n "provenance": {_text(report.provenance)}'
+    if report.cluster is not None:
+        yield f',\n "cluster": {_text(report.cluster)}'
     if report.by is not None:
         yield f',\n "by": {_text(report.by)},\n "groups": {{'
         separator = ""
@@ -63,13 +65,17 @@ def _group(group: Report) -> Iterator[str]:
 
 
 def _section(report: Report) -> Iterator[str]:
-    """Yield the four keys that a report and each of its groups have."""
+    """Yield the keys that a report and each of its groups have."""
     body = report.body
     figures = ", ".join(
         f"{_text(label)}: {_text(_figure(figure) | body.figure_extras.get(label, {}))}"
         for label, figure in body.figures.items()
     )
-    yield f'"counts": {_text(body.counts)},\n "statistics": {{{figures}}},\n "omitted": {_text(body.omitted)},\n '
+    yield f'"counts": {_text(body.counts)},\n "statistics": {{{figures}}},\n '
+    if body.gaps:
+        gaps = {str(k): _figure(figure) for k, figure in body.gaps.items()}
+        yield f'"reliability_gap": {_text(gaps)},\n '
+    yield f'"omitted": {_text(body.omitted)},\n '
     yield '"tasks": ['
     yield from _tasks(body.tasks)
     yield "]"
@@ -102,6 +108,8 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
         scores = [getattr(tasks, name)[part].tolist() for name in SCORES]
         columns = [column[part].tolist() for column in tasks.statistics.values()]
         ends = [(_text(label), *(end[part].tolist() for end in it)) for label, it in tasks.intervals.items()]
+        noise = [(_text(label), column[part].tolist()) for label, column in tasks.noise.items()]
+        clusters = None if tasks.cluster is None else tasks.cluster[part]
         rows = []
         for i, task in enumerate(ids):
             row = f'{{"task": {_quoted(task)}'
@@ -120,6 +128,10 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
             row += f'}}, "statistics": {{{", ".join(values)}}}'
             if known := [f"{label}: [{a[i]!r}, {b[i]!r}]" for label, a, b in ends if a[i] == a[i]]:
                 row += f', "intervals": {{{", ".join(known)}}}'
+            if known := [f"{label}: {column[i]!r}" for label, column in noise if column[i] == column[i]]:
+                row += f', "noise": {{{", ".join(known)}}}'
+            if clusters is not None and (cluster := clusters[i]) is not None:
+                row += f', "cluster": {_quoted(cluster)}'
             row += _members(unknown[""], ", ") if unknown else ""
             rows.append(row + "}")
         yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)

@@ -40,8 +40,9 @@ class Decomposition:
 
     @property
     def removable(self) -> float:
-        """Share of the squared standard error that more rollouts of the same tasks could remove, from 0 to 1."""
-        return min(max(self.within / (self.between + self.within), 0.0), 1.0)
+        """Share of the variance, and so of independent tasks' squared standard error, that more rollouts could remove."""
+        # What is within may be so much more that it hides the sum of both in its rounding.
+        return 1.0 if self.between <= 0 else self.within / (self.between + self.within)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kofn.reports.curve import Curve
+    from kofn.reports.posterior import PosteriorFigure
     from kofn.views import Form
 
 
@@ -47,6 +48,7 @@ class Context:
     denominator: str
     requested_from: str
     provenance: dict[str, Any]
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Body:
     notes: tuple[str, ...] = ()
     extras: dict[str, Any] = field(default_factory=dict)
     figure_extras: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gaps: dict[int, Figure] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tasks.order_labels(self.figures)
@@ -194,6 +197,72 @@ class Report(Mapping[str, Figure]):
         """With `by`: a report for each value of the tag; None stands for the tasks without it. Else empty."""
         return dict(self._groups)
 
+    @property
+    def cluster(self) -> str | None:
+        """The tag whose values are clusters of tasks, over which the intervals are; None where tasks are independent."""
+        return self.context.cluster
+
+    def reliability_gap(self, k: int) -> Figure:
+        """Return pass@k - pass^k: the share of tasks that k rollouts solve some of the time and not every time.
+
+        Its interval and noise are those of the tasks' own gaps, never put together from those of the two figures.
+
+        Parameters
+        ----------
+        k : int
+            At least 2; both pass@k and pass^k must have been reported.
+
+        Raises
+        ------
+        OmittedError
+            If the report lacks either.
+        """
+        found = self.body.gaps.get(k)
+        if found is None:
+            error = OmittedError(
+                f"reliability gap of k = {k}: this report has none; it takes both pass@{k} and pass^{k}, and k above 1"
+            )
+            error.label, error.reason = f"reliability gap of k = {k}", "not both figures are there"
+            raise error
+        return found
+
+    def posterior(
+        self,
+        k: int,
+        *,
+        label: Literal["pass@k", "pass^k"] = "pass@k",
+        prior: tuple[float, float] = (0.5, 0.5),
+    ) -> PosteriorFigure:
+        """Return what a Beta prior and each task's n and successes say of pass@k or pass^k, also for k above n.
+
+        **Model-based**: not an unbiased estimate, and never to be mixed with the report's figures. Where k is large or
+        n is small, the prior decides.
+
+        Parameters
+        ----------
+        k : int
+            From 1; may exceed n.
+        label : {"pass@k", "pass^k"}
+            Whether one of k passes, or all do.
+        prior : (float, float)
+            Shapes of the Beta prior on a task's chance of success: Jeffreys' (1/2, 1/2), or (1, 1), the uniform one.
+
+        Returns
+        -------
+        PosteriorFigure
+            The mean over these tasks and its standard deviation, and both of each task.
+
+        Raises
+        ------
+        RefusedError
+            If the report does not know n and the successes of each task.
+        ArgumentError
+            If k, the label or the prior is none of these.
+        """
+        from kofn.reports.posterior import posterior  # noqa: PLC0415  (seldom needed)
+
+        return posterior(self, k, label, prior)
+
     def curve(self, label: str, *, k: Sequence[int] | None = None) -> Curve:
         """Return pass@k or pass^k for k = 1 .. the smallest n of any task, over one fixed set of tasks.
 
@@ -269,6 +338,7 @@ class Report(Mapping[str, Figure]):
                 "kofn": __version__,
                 "xxh3": {_utf8(name): digest for name, digest in sorted(snapshot["xxh3"].items())},
             },
+            cluster=snapshot["cluster"],
         )
         groups = {value: _body(part, ()) for value, part in snapshot["groups"] or ()}
         return cls(context, _body(snapshot, snapshot["notes"]), by=snapshot["by"], groups=groups)
@@ -327,6 +397,10 @@ def _body(part: Mapping[str, Any], notes: Sequence[str]) -> Body:
             for (label, value, n_tasks), known in zip_longest(part["statistics"], part.get("certainty", ()))
         },
         omitted=dict(part["omitted"]),
+        gaps={
+            k: _figure(value, n_tasks, known)
+            for (k, value, n_tasks), known in zip_longest(part["gaps"], part.get("certainty_of_gaps", ()))
+        },
         tasks=PerTask(**part["tasks"]),
         notes=tuple(notes),
     )

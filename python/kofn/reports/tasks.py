@@ -42,7 +42,12 @@ class TaskResult:
         The labels that this task produced.
     intervals : dict of str to tuple of float
         Lower and upper end for each label whose rollouts tell them. Of shares: Wilson's interval on the probability to
-        pass, its ends put into the label's formula. Of scores: Student's t, rough for few rollouts.
+        pass, its ends put into the label's formula. Of scores, durations and tokens: Student's t, rough for few
+        rollouts.
+    noise : dict of str to float
+        Standard error over repeated runs of the task, for labels that n and successes do not give.
+    cluster : str or None
+        The value of the tag that names clusters of tasks.
     """
 
     task: str
@@ -58,6 +63,8 @@ class TaskResult:
     spread: float | None
     statistics: dict[str, float]
     intervals: dict[str, tuple[float, float]]
+    noise: dict[str, float]
+    cluster: str | None = None
 
 
 class PerTask:
@@ -91,6 +98,8 @@ class PerTask:
         spread: Floats | None = None,
         statistics: Mapping[str, Floats] | None = None,
         intervals: Mapping[str, tuple[Floats, Floats]] | None = None,
+        noise: Mapping[str, Floats] | None = None,
+        cluster: list[str | None] | None = None,
         extras: Mapping[int, dict[str, Any]] | None = None,
     ) -> None:
         size = len(task)
@@ -123,13 +132,20 @@ class PerTask:
             if label in self.statistics
             and not np.isnan((low := floats(ends[0])) + (high := floats(ends[1]))).all()
         }
+        self.noise = {
+            label: column
+            for label, values in (noise or {}).items()
+            if label in self.statistics and not np.isnan(column := floats(values)).all()
+        }
+        self.cluster = cluster if cluster and any(name is not None for name in cluster) else None
         # Keys this version does not know, by the task's position; they survive a round trip through JSON.
         self._extras = dict(extras or {})
         self._positions: dict[str, int] | None = None
         sized: list[NDArray[Any]] = [self.n, self.requested, self.recorded, self.successes, self.codes]
         sized += [self.scored, self.mean, self.best, self.worst, self.spread, *columns.values()]
         sized += [end for ends in self.intervals.values() for end in ends]
-        if any(column.shape != (size,) for column in sized):
+        sized += self.noise.values()
+        if any(column.shape != (size,) for column in sized) or len(self.cluster or task) != size:
             raise ValueError("the columns of a report's tasks must have one entry a task")
 
     def __len__(self) -> int:
@@ -159,8 +175,9 @@ class PerTask:
             `task` (list of str), `n`, `requested`, `recorded`, `successes`, `scored` (int64; -1 where a task lacks a
             count), `diagnosis` (list of str or None), `score_mean`, `score_best`, `score_worst`, `score_spread`
             (float64, NaN where no score was recorded), then for each label a float64 column, NaN where the task did
-            not produce it, and its `_low` and `_high`, NaN where there is no interval. A column without any entry is
-            left out.
+            not produce it, its `_low` and `_high`, NaN where there is no interval, and its `_noise`, the standard error
+            over repeated runs, where n and successes do not give it; last `cluster` (list of str or None). A column
+            without any entry is left out.
         """
         found: dict[str, list[str] | list[str | None] | NDArray[Any]] = {"task": self.task}
         for name in COUNTS:
@@ -178,6 +195,10 @@ class PerTask:
             found[label] = column
             if label in self.intervals:
                 found[f"{label}_low"], found[f"{label}_high"] = self.intervals[label]
+            if label in self.noise:
+                found[f"{label}_noise"] = self.noise[label]
+        if self.cluster is not None:
+            found["cluster"] = self.cluster
         return found
 
     def diagnoses(self) -> list[str | None]:
@@ -198,6 +219,7 @@ class PerTask:
         self.intervals = {
             label: self.intervals[label] for label in self.statistics if label in self.intervals
         }
+        self.noise = {label: self.noise[label] for label in self.statistics if label in self.noise}
 
     def unknown(self, position: int) -> dict[str, Any]:
         """Return the keys of the task at `position` that this version does not know."""
@@ -240,4 +262,8 @@ class PerTask:
                 for label, ends in self.intervals.items()
                 if (low := score(ends[0])) is not None and (high := score(ends[1])) is not None
             },
+            noise={
+                label: value for label, column in self.noise.items() if (value := score(column)) is not None
+            },
+            cluster=None if self.cluster is None else self.cluster[position],
         )

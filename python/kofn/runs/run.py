@@ -325,6 +325,7 @@ class Run:
         denominator: Denominator = "requested",
         by: str | None = None,
         on_short: OnShort = "raise",
+        cluster: str | None = None,
         confidence: float | None = 0.95,
         interval: Interval = "default",
     ) -> Report:
@@ -350,6 +351,9 @@ class Run:
             A tag; its values get the same report each.
         on_short : {"raise", "omit"}
             What to do about tasks with fewer than k rollouts.
+        cluster : str, optional
+            A tag whose values are clusters of tasks that are not independent of each other, such as their repository:
+            intervals are then over clusters. Constant within a task; tasks without it are clusters of their own.
         confidence : float, optional
             The share of reports whose intervals hold the true figures; None for a report without intervals.
         interval : {"default", "student"}
@@ -387,6 +391,7 @@ class Run:
             denominator=denominator,
             by=by,
             on_short=on_short,
+            cluster=cluster,
             confidence=confidence,
             interval=interval,
         )

@@ -36,6 +36,7 @@ def report_files(
     on_duplicate: OnDuplicate = "raise",
     on_ungradable: OnUngradable = "raise",
     by: str | None = None,
+    cluster: str | None = None,
     confidence: float | None = 0.95,
     interval: Interval = "default",
 ) -> Report:
@@ -51,7 +52,7 @@ def report_files(
     also : sequence of str
         Labels to compute beside `statistics`, or beside the default ones: what gates rest on.
     input_format, statistics, k, policy, threshold, requested, denominator, on_short, on_error, on_duplicate, \
-on_ungradable, by, confidence, interval
+on_ungradable, by, cluster, confidence, interval
         As in `kofn.read` and `Run.report`.
 
     Raises
@@ -77,6 +78,7 @@ on_ungradable, by, confidence, interval
         denominator=denominator,
         on_short=on_short,
         also=also,
+        cluster=cluster,
     )
     sources = _sources(list(paths))
     with named(sources):

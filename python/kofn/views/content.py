@@ -12,7 +12,7 @@ from kofn.views import numbers
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kofn.reports import Report
+    from kofn.reports import Figure, Report
     from kofn.reports.tasks import PerTask
 
 NONE = "-"
@@ -32,6 +32,7 @@ _METHODS = {
     "student_t": "Student's t",
     "skew_t": "Student's t corrected for skewness",
 }
+_GAPS = 2
 _NESTED = ("registry", "diagnosis")
 _GROUP_COUNTS = ("tasks", *(key for _, keys in _LINES for key in keys), "successes")
 
@@ -82,7 +83,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]
     ):
         found.append(("also", more))
-    return found + certainty(report)
+    return found + reliability(report) + certainty(report)
 
 
 def statistics(report: Report) -> list[Column]:
@@ -111,9 +112,9 @@ def certainty(report: Report) -> list[tuple[str, str]]:
         return [("interval", f"none: {reason}") for reason in list(reasons)[:1]]
     text = "of the mean over all tasks that these are a sample of"
     methods = dict.fromkeys(_METHODS.get(str(it.method), str(it.method)) for it in known.values())
-    text += f" ({', '.join(methods)})"
+    text += f" ({', '.join(methods)}{_over(report, known.values())})"
     if any(figure.rough for figure in known.values()):
-        text += "; rough: fewer than 30 tasks"
+        text += f"; rough: fewer than 30 {'tasks' if report.cluster is None else 'clusters'}"
     found = [("interval", text)]
     for label, figure in known.items():
         parts = []
@@ -121,12 +122,36 @@ def certainty(report: Report) -> list[tuple[str, str]]:
             parts.append(
                 f"standard error {numbers.figure(label, figure.noise)} over repeated runs of these tasks"
             )
-        if figure.decomposition is not None:
+        # With clusters, what rollouts add is no fixed share of the squared error.
+        if figure.decomposition is not None and figure.n_clusters is None:
             share = numbers.percent(round(1000 * figure.decomposition.removable), 1000)
             parts.append(f"more rollouts could remove {share} of the squared error, more tasks the rest")
         if parts:
-            return [*found, ("noise", f"{label}: {'; '.join(parts)}")]
+            found.append(("noise", f"{label}: {'; '.join(parts)}"))
+            break
     return found
+
+
+def reliability(report: Report) -> list[tuple[str, str]]:
+    """Return how far pass@k and pass^k lie apart, for the few largest k."""
+    gaps = report.body.gaps
+    shown = []
+    for k in sorted(gaps)[-_GAPS:]:
+        figure = gaps[k]
+        text = f"pass@{k} - pass^{k} = {numbers.share(figure.value)}"
+        if figure.interval is not None:
+            text += f" ({_percent(figure.confidence)}: {_interval(f'pass@{k}', figure.interval)})"
+        shown.append(text)
+    return [("reliability", f"{'; '.join(shown)}: passed sometimes, not always")] if shown else []
+
+
+def _over(report: Report, figures: Iterable[Figure]) -> str:
+    """Return over which clusters intervals are."""
+    counts = {figure.n_clusters for figure in figures} - {None}
+    if report.cluster is None or not counts:
+        return ""
+    few, most = min(map(int, filter(None, counts))), max(map(int, filter(None, counts)))
+    return f" over {numbers.whole(few) if few == most else f'{few} to {most}'} clusters of {report.cluster}"
 
 
 def omitted(report: Report) -> list[tuple[str, str]]:

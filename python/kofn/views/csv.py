@@ -26,8 +26,8 @@ _SCORES = ("mean", "best", "worst", "spread")
 def render(report: Report, *, per_task: bool = False) -> str:
     """Return CSV text (RFC 4180 quoting, lines end in a newline).
 
-    `kind` is `context` (policy, denominator, requested_from, run), `count`, `statistic`, `omitted` (the reason stands
-    under `note`), or `note`; with `per_task`, also `score` and `diagnosis`. `group` is empty for the whole run and
+    `kind` is `context` (policy, denominator, requested_from, run), `count`, `statistic`, `reliability_gap` (`name` is
+    its k), `omitted` (the reason stands under `note`), or `note`; with `per_task`, also `score` and `diagnosis`. `group` is empty for the whole run and
     `tag=value` for a group (`tag` alone: the tasks without it); `task` is empty but in per-task rows.
     """
     out = io.StringIO()
@@ -64,11 +64,13 @@ def _rows(group: str, report: Report, *, per_task: bool) -> Iterator[tuple[Any, 
             )
         else:
             yield group, "", "count", name, value, "", ""
-    for label, figure in report.body.figures.items():
+    figures = [("statistic", label, figure) for label, figure in report.body.figures.items()]
+    figures += [("reliability_gap", str(k), figure) for k, figure in report.body.gaps.items()]
+    for kind, name, figure in figures:
         known = (figure.low, figure.high, *(getattr(figure, name) for name in _CERTAINTY))
         shown = ("" if it is None else it if isinstance(it, str) else repr(it) for it in known)
         note = figure.no_interval or ""
-        yield group, "", "statistic", label, repr(figure.value), figure.n_tasks, note, *shown
+        yield group, "", kind, name, repr(figure.value), figure.n_tasks, note, *shown
     for label, reason in report.body.omitted.items():
         yield group, "", "omitted", label, "", "", reason
     if per_task:

@@ -88,6 +88,14 @@ impl Exact {
         self.deposit(false, u128::from(mantissa) * u128::from(mantissa), 2 * exponent);
     }
 
+    /// A whole number.
+    #[must_use]
+    pub fn of_integer(n: u128) -> Self {
+        let mut sum = Self::default();
+        sum.deposit(false, n, 0);
+        sum
+    }
+
     /// Add another sum.
     pub fn merge(&mut self, other: &Self) {
         let (low, theirs) = other.canonical();
@@ -268,6 +276,17 @@ pub fn variance(sum: &Exact, squares: &Exact, n: u64) -> f64 {
     let first = divide(&mut difference, n);
     let second = divide(&mut difference, n);
     round(&difference, 64 * (low - 3), first != 0 || second != 0)
+}
+
+/// Whether `n` values that add up to `sum` can have squares that add up to `squares`: n Q >= S², and nothing of none.
+#[must_use]
+pub fn can_be_squares(sum: &Exact, squares: &Exact, n: u64) -> bool {
+    let (_, s, s_low) = sum.magnitude();
+    let (negative, q, q_low) = squares.magnitude();
+    if n == 0 {
+        return s.is_empty() && q.is_empty();
+    }
+    !negative && subtract(&multiply(&s, &s), 2 * s_low, &multiply(&q, &[n]), q_low).is_none()
 }
 
 /// The exact mean of finite values, rounded once; NaN for none.

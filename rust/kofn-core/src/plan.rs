@@ -189,6 +189,8 @@ pub struct Plan {
     pub series: Vec<String>,
     /// The tag to group by.
     pub by: Option<String>,
+    /// The tag whose values are clusters of tasks: these are not independent of each other.
+    pub cluster: Option<String>,
 }
 
 impl Plan {
@@ -243,6 +245,12 @@ impl Plan {
         Ok(self)
     }
 
+    /// The same, where the values of a tag are clusters of tasks.
+    #[must_use]
+    pub fn clustered(self, cluster: Option<String>) -> Self {
+        Self { cluster, ..self }
+    }
+
     /// A plan from its own labels, as an encoded tally holds them; none where one is not canonical.
     #[must_use]
     pub fn restore(statistics: &[(String, bool)], defaults: bool, by: Option<String>) -> Option<Self> {
@@ -282,7 +290,7 @@ impl Plan {
             readings: !self.series.is_empty(),
             durations: self.any(|s| *s == Statistic::MeanDuration),
             tokens: self.any(|s| *s == Statistic::MeanTotalTokens),
-            tags: self.by.is_some(),
+            tags: self.by.is_some() || self.cluster.is_some(),
             ..Needs::default()
         }
     }

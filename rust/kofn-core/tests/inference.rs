@@ -36,6 +36,10 @@ fn intervals_of_one_task_agree_with_references() {
     assert_eq!(high, 1.0);
     close(low, 4.0 * 0.107_791_267_406_301_03 * (1.0 - 0.107_791_267_406_301_03), 1e-12);
     assert_eq!(Kind::Learnability.interval(50, 0, 0.95).0, 0.0);
+    // 1 - p^3 - (1 - p)^3 = 3 p (1 - p).
+    let (low, high) = Kind::Gap(3).interval(10, 3, 0.95);
+    assert_eq!(high, 0.75);
+    close(low, 3.0 * 0.107_791_267_406_301_03 * (1.0 - 0.107_791_267_406_301_03), 1e-12);
 }
 
 #[test]
@@ -77,20 +81,21 @@ fn exact_variance(kind: Kind, n: u64, p: f64) -> f64 {
 
 proptest! {
     #[test]
-    fn the_unbiased_variance_is_right_on_average(n in 2u64..24, k in 1u64..12, p in 0.01f64..0.99, all: bool) {
+    fn the_unbiased_variance_is_right_on_average(n in 2u64..24, k in 1u64..12, p in 0.01f64..0.99) {
         prop_assume!(2 * k <= n);
-        let kind = if all { Kind::All(k) } else { Kind::AtLeastOne(k) };
         let weights = binomial(n, p);
-        let mean: f64 = (0..=n).zip(&weights).map(|(c, weight)| weight * kind.unbiased_variance(n, c).unwrap()).sum();
-        let exact = exact_variance(kind, n, p);
-        prop_assert!((mean - exact).abs() <= 1e-11 * exact.max(1e-3), "{mean} {exact}");
+        for kind in [Kind::All(k), Kind::AtLeastOne(k), Kind::Gap(k)] {
+            let each = |(c, weight): (u64, &f64)| weight * kind.unbiased_variance(n, c).unwrap();
+            let (mean, exact) = ((0..=n).zip(&weights).map(each).sum::<f64>(), exact_variance(kind, n, p));
+            prop_assert!((mean - exact).abs() <= 1e-11 * exact.max(1e-3), "{kind:?} {mean} {exact}");
+        }
     }
 
     #[test]
     fn the_shrunk_variance_is_that_of_its_rate(n in 1u64..60, c in 0u64..60, k in 1u64..60) {
         prop_assume!(c <= n && k <= n);
         let p = (c as f64 + 0.5) / (n as f64 + 1.0);
-        for kind in [Kind::AtLeastOne(k), Kind::All(k), Kind::Rate, Kind::Learnability] {
+        for kind in [Kind::AtLeastOne(k), Kind::All(k), Kind::Rate, Kind::Learnability, Kind::Gap(k)] {
             let (got, exact) = (kind.shrunk_variance(n, c), exact_variance(kind, n, p));
             prop_assert!((got - exact).abs() <= 1e-11 * exact.max(1e-3), "{kind:?} {got} {exact}");
         }
@@ -186,6 +191,27 @@ fn the_default_interval_is_the_one_it_says() {
     let (hall, student) =
         (mean_interval(&skewed, 0.95, false).unwrap(), student_interval(&skewed, 0.95, false).unwrap());
     assert!(hall.low > student.low && hall.high > student.high && hall.method == Method::SkewT);
+    // Of few values the correction makes neither side twice as long, whatever they are.
+    for tasks in [2usize, 3, 8, 10, 29, 30] {
+        let mut odd = vec![0.0; tasks];
+        odd[0] = 7.0;
+        for confidence in [0.5, 0.95, 0.999_999] {
+            let moments = of(&odd);
+            let hall = mean_interval(&moments, confidence, false).unwrap();
+            let student = student_interval(&moments, confidence, false).unwrap();
+            let longer = (hall.high - moments.mean) / (student.high - moments.mean);
+            let shorter = (moments.mean - hall.low) / (moments.mean - student.low);
+            assert!((1.0..2.0).contains(&longer) && (0.3..=1.0).contains(&shorter), "{tasks} {longer} {shorter}");
+        }
+    }
+    // Of many it is Hall's.
+    let mut many = vec![0.0; 1000];
+    many[..9].fill(1.0);
+    many[9] = 0.5;
+    let moments = of(&many);
+    let hall = mean_interval(&moments, 0.95, false).unwrap();
+    let turned = |w: f64| w + moments.skew * w * w / 3.0 + moments.skew.powi(2) * w.powi(3) / 27.0 + moments.skew / 6.0;
+    close(turned((moments.mean - hall.low) / moments.standard_error), 1.962_341_461_133_449_6, 1e-9);
     assert_eq!(mean_interval(&of(&[0.5]), 0.95, false), Err(NoInterval::OneTask));
     assert_eq!(mean_interval(&of(&[0.5, 0.5]), 0.95, false), Err(NoInterval::NoSpread));
     let one = Moments::of(&Sample::of(&[0.0, 1.0]).clustered(Some(&[3, 3]))).unwrap();

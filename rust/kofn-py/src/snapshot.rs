@@ -1,7 +1,7 @@
 //! Estimates as plain Python data: what `kofn.reports` makes a report of.
 
 use kofn_core::estimates::{
-    Certainties, Certainty, Column, Diagnosis, Estimates, How, Summary, TaskIntervals, TaskTable, View,
+    Certainties, Certainty, Clusters, Column, Diagnosis, Estimates, How, Summary, Sure, TaskSpreads, TaskTable, View,
 };
 use kofn_core::policies::Policy;
 use kofn_core::reading::Reading;
@@ -35,17 +35,24 @@ pub fn snapshot<'py>(
         }
     }
     out.set_item("xxh3", hashes)?;
-    let parts = |of: &dyn Fn(&Certainties) -> Vec<Certainty>| {
-        sure.as_ref().map(|(how, sure)| Sure { how: *how, figures: of(sure), tasks: &sure.tasks })
-    };
-    let sure_of_all = parts(&|sure| sure.all.clone());
-    fill(&out, &estimates.all, &estimates.tasks, &estimates.columns, sure_of_all)?;
+    let (tasks, columns) = (&estimates.tasks, &estimates.columns);
+    let clusters = estimates.clusters.as_ref();
+    fill(&out, &estimates.all, tasks, columns, clusters)?;
+    if let Some((how, sure)) = &sure {
+        fill_certainty(&out, &sure.all, &estimates.all, *how, columns, &sure.tasks)?;
+    }
     out.set_item("notes", &estimates.notes)?;
     out.set_item("by", by)?;
+    out.set_item("cluster", clusters.map(|clusters| &clusters.tag))?;
     let groups = PyList::empty(py);
     for (at, (value, view)) in estimates.groups.iter().flatten().enumerate() {
         let group = PyDict::new(py);
-        fill(&group, view, &estimates.tasks, &estimates.columns, parts(&|sure| sure.groups[at].clone()))?;
+        fill(&group, view, tasks, columns, clusters)?;
+        if let Some((how, sure)) = &sure
+            && let Some(of_group) = sure.groups.get(at)
+        {
+            fill_certainty(&group, of_group, view, *how, columns, &sure.tasks)?;
+        }
         groups.append((value, group))?;
     }
     out.set_item("groups", estimates.groups.is_some().then_some(groups))?;
@@ -70,13 +77,6 @@ fn policy<'py>(py: Python<'py>, policy: &Policy) -> PyResult<Bound<'py, PyDict>>
     Ok(out)
 }
 
-/// How sure the figures of a run or group are.
-struct Sure<'a> {
-    how: How,
-    figures: Vec<Certainty>,
-    tasks: &'a [TaskIntervals],
-}
-
 fn certainty<'py>(py: Python<'py>, it: &Certainty, how: How) -> PyResult<Bound<'py, PyDict>> {
     let out = PyDict::new(py);
     match &it.interval {
@@ -89,6 +89,7 @@ fn certainty<'py>(py: Python<'py>, it: &Certainty, how: How) -> PyResult<Bound<'
         Err(why) => out.set_item("no_interval", why.to_string())?,
     }
     out.set_item("standard_error", it.standard_error)?;
+    out.set_item("n_clusters", it.clusters)?;
     match it.noise {
         Ok(noise) => out.set_item("noise", noise)?,
         Err(why) => out.set_item("no_noise", why.to_string())?,
@@ -99,18 +100,19 @@ fn certainty<'py>(py: Python<'py>, it: &Certainty, how: How) -> PyResult<Bound<'
     Ok(out)
 }
 
-/// The four keys that the run and each group have alike.
+/// The keys that the run and each group have alike.
 fn fill(
     out: &Bound<'_, PyDict>,
     view: &View,
     tasks: &TaskTable,
     columns: &[Column],
-    sure: Option<Sure<'_>>,
+    clusters: Option<&Clusters>,
 ) -> PyResult<()> {
     let py = out.py();
     out.set_item("counts", counts(py, &view.counts)?)?;
     let statistics = view.statistics.iter().map(|(label, value, n)| (label.to_string(), *value, *n));
     out.set_item("statistics", statistics.collect::<Vec<_>>())?;
+    out.set_item("gaps", &view.gaps)?;
     out.set_item("omitted", &view.omitted)?;
 
     let rows = view.rows.as_deref();
@@ -143,24 +145,43 @@ fn fill(
         statistics.set_item(column.statistic.to_string(), PyArray1::from_vec(py, values))?;
     }
     table.set_item("statistics", statistics)?;
-    if let Some(sure) = sure {
-        let known = sure.figures.iter().map(|it| certainty(py, it, sure.how)).collect::<PyResult<Vec<_>>>()?;
-        out.set_item("certainty", known)?;
-        let intervals = PyDict::new(py);
-        for (column, ends) in columns.iter().zip(sure.tasks) {
-            let end = |values: &[f64]| {
-                let of = |row: usize| column.coded(values).at(row);
-                let values = match rows {
-                    Some(rows) => rows.iter().map(|&row| of(row as usize)).collect(),
-                    None => (0..tasks.names.len()).map(of).collect(),
-                };
-                PyArray1::from_vec(py, values)
-            };
-            intervals.set_item(column.statistic.to_string(), (end(&ends.low), end(&ends.high)))?;
-        }
-        table.set_item("intervals", intervals)?;
+    if let Some(clusters) = clusters {
+        let names = picked(&clusters.of, rows).map(|cluster| clusters.names.get(cluster as usize));
+        table.set_item("cluster", names.collect::<Vec<_>>())?;
     }
     out.set_item("tasks", table)
+}
+
+/// How sure all that is.
+fn fill_certainty(
+    out: &Bound<'_, PyDict>,
+    sure: &Sure,
+    view: &View,
+    how: How,
+    columns: &[Column],
+    spreads: &[TaskSpreads],
+) -> PyResult<()> {
+    let py = out.py();
+    let known = |figures: &[Certainty]| figures.iter().map(|it| certainty(py, it, how)).collect::<PyResult<Vec<_>>>();
+    out.set_item("certainty", known(&sure.statistics)?)?;
+    out.set_item("certainty_of_gaps", known(&sure.gaps)?)?;
+    let (intervals, noise) = (PyDict::new(py), PyDict::new(py));
+    for (column, spreads) in columns.iter().zip(spreads) {
+        let of = |values: &[f64]| {
+            let sample = column.coded(values).within(view.rows.as_deref());
+            PyArray1::from_vec(py, (0..sample.tasks()).map(|at| sample.at(at)).collect())
+        };
+        let label = column.statistic.to_string();
+        // What n and successes give needs no column.
+        if column.cells.is_none() {
+            let errors: Vec<f64> = spreads.noise.iter().map(|variance| variance.sqrt()).collect();
+            noise.set_item(&label, of(&errors))?;
+        }
+        intervals.set_item(label, (of(&spreads.low), of(&spreads.high)))?;
+    }
+    let Some(table) = out.get_item("tasks")? else { return Ok(()) };
+    table.set_item("intervals", intervals)?;
+    table.set_item("noise", noise)
 }
 
 fn picked<'a, T: Copy>(column: &'a [T], rows: Option<&'a [u32]>) -> Box<dyn Iterator<Item = T> + 'a> {

@@ -77,7 +77,7 @@ impl Tally {
 #[pymethods]
 impl Tally {
     #[new]
-    #[pyo3(signature = (statistics, k, by, policy, chosen, requested, denominator, on_short, part, also=Vec::new()))]
+    #[pyo3(signature = (statistics, k, by, policy, chosen, requested, denominator, on_short, part, also=Vec::new(), cluster=None))]
     #[expect(clippy::too_many_arguments, reason = "one call from Python that names every argument")]
     fn new(
         py: Python<'_>,
@@ -91,9 +91,10 @@ impl Tally {
         on_short: &str,
         part: Option<String>,
         also: Vec<String>,
+        cluster: Option<String>,
     ) -> PyResult<Self> {
         let setup = setup(statistics, &k, by, policy, chosen, requested, denominator, on_short)
-            .and_then(|setup| Ok(Setup { plan: setup.plan.also(&also)?, ..setup }));
+            .and_then(|setup| Ok(Setup { plan: setup.plan.also(&also)?.clustered(cluster), ..setup }));
         match setup {
             Ok(setup) => Ok(Self { inner: Mutex::new(tally::Tally::new(setup, part)) }),
             Err(error) => Err(to_python(py, &error)),
@@ -184,6 +185,12 @@ impl Tally {
             Ok((estimates, sure, tally.reading.clone(), tally.setup.plan.by.clone()))
         })?;
         snapshot::snapshot(py, estimates, sure, &reading, by)
+    }
+
+    /// The tag that names clusters of tasks.
+    #[getter]
+    fn cluster(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.lock().setup.plan.cluster.clone())
     }
 
     /// Rollouts added.

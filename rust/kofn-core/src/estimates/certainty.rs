@@ -15,7 +15,7 @@ use crate::inference::special::student_quantile;
 use crate::inference::{Interval, Moments, Range, Sample, mean_interval};
 use crate::plan::Statistic;
 use crate::policies::flags;
-use crate::tally::Tally;
+use crate::tally::{Tally, Tokens};
 
 /// How intervals are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +43,8 @@ pub struct Certainty {
     pub interval: Result<Interval, NoInterval>,
     /// The standard error behind it, not cut to the figure's range.
     pub standard_error: Option<f64>,
-    /// How many tasks, or clusters of tasks, it rests on.
-    pub units: u64,
+    /// How many clusters of tasks it rests on; none where tasks are independent.
+    pub clusters: Option<u64>,
     /// The standard error over repeated runs of these very tasks.
     pub noise: Result<f64, NoNoise>,
     /// Where the spread of the tasks' values comes from.
@@ -69,8 +69,8 @@ pub enum NoNoise {
     Single,
     /// The extreme of all n has nothing to compare with.
     AllOfThem,
-    /// The tally keeps sums alone.
-    SumsAlone,
+    /// Token totals whose squares are beyond counting.
+    TooLarge,
     /// There is no estimator for it.
     NoEstimator,
 }
@@ -80,30 +80,41 @@ impl fmt::Display for NoNoise {
         f.write_str(match self {
             Self::Single => "a task has a single observation, which tells no spread",
             Self::AllOfThem => "a task has k = n scores: the extreme of all has nothing to compare with",
-            Self::SumsAlone => "of each task only the sum is kept",
+            Self::TooLarge => "the squares of token totals beyond 2^48 are not kept",
             Self::NoEstimator => "no estimator is known for this statistic",
         })
     }
 }
 
-/// The interval of each task's figure; NaN for none.
+/// How sure each task's figure is, as the values of its column: distinct ones where they are coded. NaN for none.
 #[derive(Clone, Debug, Default)]
-pub struct TaskIntervals {
-    /// Lower ends, as the values of the column: distinct ones where they are coded.
+pub struct TaskSpreads {
+    /// Lower ends of its interval.
     pub low: Vec<f64>,
     /// Upper ends.
     pub high: Vec<f64>,
+    /// The variance of the figure over repeated runs of the task.
+    pub noise: Vec<f64>,
+}
+
+/// How sure the figures of a run or group are.
+#[derive(Clone, Debug, Default)]
+pub struct Sure {
+    /// Each statistic.
+    pub statistics: Vec<Certainty>,
+    /// Each gap.
+    pub gaps: Vec<Certainty>,
 }
 
 /// How sure everything in a report is.
 #[derive(Clone, Debug, Default)]
 pub struct Certainties {
-    /// Of each figure over all tasks.
-    pub all: Vec<Certainty>,
-    /// Of each figure of each group.
-    pub groups: Vec<Vec<Certainty>>,
+    /// Over all tasks.
+    pub all: Sure,
+    /// Over those of each group.
+    pub groups: Vec<Sure>,
     /// Of each task, for each column.
-    pub tasks: Vec<TaskIntervals>,
+    pub tasks: Vec<TaskSpreads>,
 }
 
 impl Estimates {
@@ -113,17 +124,28 @@ impl Estimates {
         let ids: Vec<Option<u32>> = self.tasks.names.iter().map(|name| tally.names.find(name)).collect();
         let spreads: Vec<Spreads> =
             self.columns.iter().map(|column| Spreads::of(self, tally, &ids, column, how.confidence)).collect();
-        let view = |view: &View| -> Vec<Certainty> {
+        let of_gap = |gap: &Column| {
+            let kind = Kind::Gap(gap.statistic.k().unwrap_or(1));
+            Spreads::of_counts(gap, kind, &gap.pairs(), how.confidence)
+        };
+        let gaps: Vec<Spreads> = self.gaps.iter().map(of_gap).collect();
+        let clusters = self.clusters.as_ref().map(|clusters| &clusters.of[..]);
+        let view = |view: &View| -> Sure {
+            let rows = view.rows.as_deref();
             let known = |(statistic, ..): &(Statistic, f64, u64)| {
                 let at = self.columns.iter().position(|column| column.statistic == *statistic)?;
-                certainty(&self.columns[at], &spreads[at], view.rows.as_deref(), how)
+                certainty(&self.columns[at], &spreads[at], rows, clusters, how)
             };
-            view.statistics.iter().filter_map(known).collect()
+            let gap = |(gap, spreads): (&Column, &Spreads)| certainty(gap, spreads, rows, clusters, how);
+            Sure {
+                statistics: view.statistics.iter().filter_map(known).collect(),
+                gaps: self.gaps.iter().zip(&gaps).filter_map(gap).collect(),
+            }
         };
         Certainties {
             all: view(&self.all),
             groups: self.groups.iter().flatten().map(|(_, group)| view(group)).collect(),
-            tasks: spreads.into_iter().map(|spreads| spreads.intervals).collect(),
+            tasks: spreads.into_iter().map(Spreads::of_tasks).collect(),
         }
     }
 }
@@ -142,8 +164,14 @@ fn range(statistic: &Statistic) -> Range {
     }
 }
 
-fn certainty(column: &Column, spreads: &Spreads, rows: Option<&[u32]>, how: &How) -> Option<Certainty> {
-    let sample = column.sample().within(rows);
+fn certainty(
+    column: &Column,
+    spreads: &Spreads,
+    rows: Option<&[u32]>,
+    clusters: Option<&[u32]>,
+    how: &How,
+) -> Option<Certainty> {
+    let sample = column.sample().within(rows).clustered(clusters);
     let moments = Moments::of(&sample)?;
     let interval = if how.student { student_interval } else { mean_interval };
     let total = |variances: &[f64]| column.coded(variances).within(rows).total();
@@ -156,13 +184,14 @@ fn certainty(column: &Column, spreads: &Spreads, rows: Option<&[u32]>, how: &How
     let finite = |value: f64| value.is_finite().then_some(value);
     let within = spreads.within.as_deref().unwrap_or(&spreads.noise);
     let decomposition = noise.ok().filter(|_| moments.variance > 0.0 && moments.variance.is_finite()).and_then(|_| {
-        let within = finite(total(within).0.mean(moments.tasks))?;
+        let within = finite(total(within).0.mean(moments.tasks))?.max(0.0);
         Some(Decomposition { between: moments.variance - within, within, approximate: spreads.approximate })
     });
     Some(Certainty {
-        interval: interval(&moments, how.confidence, false).map(|interval| interval.clipped(range(&column.statistic))),
+        interval: interval(&moments, how.confidence, clusters.is_some())
+            .map(|interval| interval.clipped(range(&column.statistic))),
         standard_error: finite(moments.standard_error).filter(|&error| error > 0.0),
-        units: moments.units,
+        clusters: clusters.map(|_| moments.units),
         noise: noise.and_then(|noise| finite(noise).ok_or(NoNoise::NoEstimator)),
         decomposition,
     })
@@ -178,10 +207,15 @@ struct Spreads {
     approximate: bool,
     /// Why some variance is not known.
     unknown: Option<NoNoise>,
-    intervals: TaskIntervals,
+    low: Vec<f64>,
+    high: Vec<f64>,
 }
 
 impl Spreads {
+    fn of_tasks(self) -> TaskSpreads {
+        TaskSpreads { low: self.low, high: self.high, noise: self.noise }
+    }
+
     fn of(estimates: &Estimates, tally: &Tally, ids: &[Option<u32>], column: &Column, confidence: f64) -> Self {
         let levels = |id: u32| tally.scores.of(id as usize);
         let scored = |id: u32| u64::from(tally.counts[id as usize].of(flags::SCORED));
@@ -219,15 +253,27 @@ impl Spreads {
                 let readings = |id: u32| state(id).map_or(0, |state| state.n);
                 Self::of_observations(column, ids, confidence, NoNoise::Single, spread, readings)
             }
-            Statistic::MeanDuration | Statistic::MeanTotalTokens => Self::unknown(column, NoNoise::SumsAlone),
+            Statistic::MeanDuration => {
+                let kept = |id: u32| tally.durations.get(id as usize);
+                let spread = |id: u32| Some((kept(id)?.mean_variance()?, true));
+                let recorded = |id: u32| kept(id).map_or(0, |it| u64::from(it.n));
+                Self::of_observations(column, ids, confidence, NoNoise::Single, spread, recorded)
+            }
+            Statistic::MeanTotalTokens => {
+                let kept = |id: u32| tally.tokens.get(id as usize);
+                let spread = |id: u32| Some((kept(id)?.mean_variance()?, true));
+                let recorded = |id: u32| kept(id).map_or(0, |it| u64::from(it.n));
+                let why = if tally.tokens.iter().any(Tokens::is_beyond) { NoNoise::TooLarge } else { NoNoise::Single };
+                Self::of_observations(column, ids, confidence, why, spread, recorded)
+            }
             Statistic::MetricVariance(_) | Statistic::Agreement(_) => Self::unknown(column, NoNoise::NoEstimator),
         }
     }
 
     fn unknown(column: &Column, why: NoNoise) -> Self {
         let none = vec![f64::NAN; column.values.len()];
-        let intervals = TaskIntervals { low: none.clone(), high: none.clone() };
-        Self { noise: none, within: None, approximate: true, unknown: Some(why), intervals }
+        let (low, high) = (none.clone(), none.clone());
+        Self { noise: none, within: None, approximate: true, unknown: Some(why), low, high }
     }
 
     /// From counts: n and c behind each value.
@@ -250,13 +296,7 @@ impl Spreads {
                 column.push(value);
             }
         }
-        Self {
-            noise,
-            within: complete.then_some(within),
-            approximate: !complete,
-            unknown: None,
-            intervals: TaskIntervals { low, high },
-        }
+        Self { noise, within: complete.then_some(within), approximate: !complete, unknown: None, low, high }
     }
 
     /// From observations of each task: their variance and whether it is unbiased, and how many they are.
@@ -285,7 +325,7 @@ impl Spreads {
             low.push(value - half);
             high.push(value + half);
         }
-        Self { noise, within: None, approximate, unknown: Some(why), intervals: TaskIntervals { low, high } }
+        Self { noise, within: None, approximate, unknown: Some(why), low, high }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::estimators::rows::Order;
 use crate::exact::{self, Exact};
 use crate::plan::{Refusal, Statistic};
 use crate::policies::flags;
-use crate::tally::{OnShort, Tally, full_series_name};
+use crate::tally::{Durations, OnShort, Tally, Tokens, full_series_name};
 
 /// Distinct (n, c) of the tasks: estimators run once for each.
 pub struct Cells {
@@ -144,13 +144,8 @@ impl Source<'_> {
             Statistic::MeanScore => (self.tasks.mean.clone(), None, 0),
             Statistic::BestOfK(k) => self.of_scores(*k, Order::Best)?,
             Statistic::WorstOfK(k) => self.of_scores(*k, Order::Worst)?,
-            Statistic::MeanDuration => {
-                (self.per_task(&self.tally.durations, |(sum, n)| mean(*n, || sum.mean(u64::from(*n)))), None, 0)
-            }
-            Statistic::MeanTotalTokens => {
-                let value = |(sum, n): &(i128, u32)| mean(*n, || exact::quotient(*sum, u64::from(*n)));
-                (self.per_task(&self.tally.tokens, value), None, 0)
-            }
+            Statistic::MeanDuration => (self.per_task(&self.tally.durations, Durations::mean), None, 0),
+            Statistic::MeanTotalTokens => (self.per_task(&self.tally.tokens, Tokens::mean), None, 0),
             Statistic::MetricMean(series) | Statistic::MetricVariance(series) | Statistic::Agreement(series) => {
                 (self.of_series(statistic, series)?, None, 0)
             }
@@ -277,10 +272,6 @@ pub(super) fn of_counts(statistic: &Statistic, n: u64, c: u64) -> f64 {
         Statistic::Learnability => hypergeometric::learnability(n, c),
         _ => f64::NAN,
     }
-}
-
-fn mean(n: u32, value: impl Fn() -> f64) -> f64 {
-    if n == 0 { f64::NAN } else { value() }
 }
 
 /// Why no task produced a statistic.

@@ -10,11 +10,12 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::estimators::order;
+use crate::inference::ALONE;
 use crate::plan::{Plan, Refusal, Statistic};
 use crate::policies::{Policy, flags};
-use crate::tally::{Counts, Denominator, Tally, UNTAGGED};
+use crate::tally::{Counts, Denominator, Groups, Tally};
 
-pub use certainty::{Certainties, Certainty, Decomposition, How, NoNoise, TaskIntervals};
+pub use certainty::{Certainties, Certainty, Decomposition, How, NoNoise, Sure, TaskSpreads};
 pub use columns::{Cells, Column};
 pub use figures::{Figures, figures};
 pub use requested::RequestedFrom;
@@ -96,6 +97,8 @@ pub struct View {
     pub counts: Summary,
     /// Statistic, value, tasks that produced it.
     pub statistics: Vec<(Statistic, f64, u64)>,
+    /// k, pass@k - pass^k and the tasks behind it, where both were asked for.
+    pub gaps: Vec<(u64, f64, u64)>,
     /// Label and why it is absent.
     pub omitted: Vec<(String, String)>,
 }
@@ -112,12 +115,47 @@ pub struct Estimates {
     pub tasks: TaskTable,
     /// One column a produced statistic.
     pub columns: Vec<Column>,
+    /// pass@k - pass^k of each task, for each k that both were asked for with; the label is that of pass@k.
+    pub gaps: Vec<Column>,
+    /// The cluster of each task, where a tag says it.
+    pub clusters: Option<Clusters>,
     /// The figures over all tasks.
     pub all: View,
     /// The figures of each value of the grouping tag, sorted; tasks without it last.
     pub groups: Option<Vec<(Option<String>, View)>>,
     /// Remarks.
     pub notes: Vec<String>,
+}
+
+/// Tasks that are not independent of each other.
+#[derive(Clone, Debug, Default)]
+pub struct Clusters {
+    /// The tag that says it.
+    pub tag: String,
+    /// The names of the clusters.
+    pub names: Vec<String>,
+    /// The cluster of each task in report order, or [`ALONE`].
+    pub of: Vec<u32>,
+}
+
+impl Clusters {
+    /// The clusters of tasks by their numbers in the tally; an error where no task is in one.
+    fn new(groups: &Groups, ids: &[Option<u32>]) -> Result<Self> {
+        if groups.names.is_empty() {
+            return Err(Error::argument(
+                "cluster",
+                format!("no rollout carries the tag {:?}; leave it out, or name a tag of the run", groups.tag),
+            ));
+        }
+        let of = ids.iter().map(|id| id.and_then(|id| groups.of.get(id as usize)).copied().unwrap_or(ALONE)).collect();
+        Ok(Self { tag: groups.tag.clone(), names: groups.names.iter().map(str::to_owned).collect(), of })
+    }
+
+    /// How many tasks are in no cluster, and how many clusters there are with those.
+    fn units(&self) -> (u64, u64) {
+        let alone = self.of.iter().filter(|&&cluster| cluster == ALONE).count() as u64;
+        (alone, alone + self.names.len() as u64)
+    }
 }
 
 /// A planned statistic, computed or refused.
@@ -150,10 +188,21 @@ impl Tally {
                 Err(why) => planned.push(Planned::Refused(statistic.to_string(), why)),
             }
         }
-        let viewer = Viewer { tally, tasks: &tasks, ids: &resolved.ids, undecided, has_verdicts, planned: &planned };
+        let clusters = tally.clusters.as_ref().map(|groups| Clusters::new(groups, &resolved.ids)).transpose()?;
+        let gaps = gaps(&planned);
+        let viewer = Viewer {
+            tally,
+            tasks: &tasks,
+            ids: &resolved.ids,
+            undecided,
+            has_verdicts,
+            planned: &planned,
+            gaps: &gaps,
+        };
         let all = viewer.view(None);
         let groups = viewer.groups();
-        let notes = notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note);
+        let mut notes = notes::notes(tally, &all, &planned, tasks.names.len(), resolved.note);
+        notes.extend(clusters.iter().flat_map(notes::of_clusters));
         let columns = planned
             .into_iter()
             .filter_map(|planned| match planned {
@@ -167,6 +216,8 @@ impl Tally {
             requested_from: resolved.from,
             tasks,
             columns,
+            gaps,
+            clusters,
             all,
             groups,
             notes,
@@ -190,6 +241,24 @@ fn statistics(plan: &Plan, n: Option<&[u64]>) -> Vec<(Statistic, bool)> {
         }
     }
     statistics
+}
+
+/// pass@k - pass^k of each task, for each k > 1 that both are planned with: of one rollout they are the same.
+fn gaps(planned: &[Planned]) -> Vec<Column> {
+    let column = |wanted: &Statistic| {
+        planned.iter().find_map(|planned| match planned {
+            Planned::Column(column) if column.statistic == *wanted => Some(column),
+            _ => None,
+        })
+    };
+    let of = |planned: &Planned| {
+        let Planned::Column(some) = planned else { return None };
+        let Statistic::PassAtK(k) = some.statistic else { return None };
+        let all = column(&Statistic::PassHatK(k)).filter(|_| k > 1)?;
+        let values = some.values.iter().zip(&all.values).map(|(some, all)| some - all).collect();
+        Some(Column { statistic: some.statistic.clone(), values, cells: some.cells.clone(), short: 0 })
+    };
+    planned.iter().filter_map(of).collect()
 }
 
 fn table(
@@ -253,6 +322,7 @@ struct Viewer<'a> {
     undecided: bool,
     has_verdicts: bool,
     planned: &'a [Planned],
+    gaps: &'a [Column],
 }
 
 impl Viewer<'_> {
@@ -270,6 +340,9 @@ impl Viewer<'_> {
                 }
             }
         }
+        let known =
+            |gap: &Column| gap.mean(rows.as_deref()).map(|(value, n)| (gap.statistic.k().unwrap_or(0), value, n));
+        view.gaps = self.gaps.iter().filter_map(known).collect();
         view.rows = rows;
         view
     }
@@ -315,8 +388,8 @@ impl Viewer<'_> {
         let groups = self.tally.groups.as_ref()?;
         let mut rows: std::collections::BTreeMap<(bool, &str), Vec<u32>> = std::collections::BTreeMap::new();
         for (row, id) in (0u32..).zip(self.ids) {
-            let value = id.map_or(UNTAGGED, |id| groups.of[id as usize]);
-            let key = if value == UNTAGGED { (true, "") } else { (false, groups.names.get(value)) };
+            let value = id.and_then(|id| groups.value(id as usize));
+            let key = value.map_or((true, ""), |value| (false, value));
             rows.entry(key).or_default().push(row);
         }
         let view = |((untagged, value), rows): ((bool, &str), Vec<u32>)| {

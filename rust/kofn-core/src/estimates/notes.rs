@@ -1,6 +1,7 @@
 //! Remarks of a report: everything that was passed over, dropped, or rests on fewer tasks.
 
-use super::{Planned, View};
+use super::{Clusters, Planned, View};
+use crate::inference::intervals::FEW;
 use crate::policies::flags;
 use crate::reading::count;
 use crate::tally::Tally;
@@ -43,6 +44,29 @@ pub(super) fn notes(
     remark(tally.skipped_parts, "part", "parts", "merged before with equal content: skipped");
     let overruled = tally.counts.iter().map(|counts| u64::from(counts.of(flags::OVERRULED))).sum();
     remark(overruled, "rollout", "rollouts", "called a success by the policy did not succeed: no success");
+    notes
+}
+
+/// What clusters of tasks mean for the intervals.
+pub(super) fn of_clusters(clusters: &Clusters) -> Vec<String> {
+    let (alone, units) = clusters.units();
+    let mut notes = Vec::new();
+    if alone > 0 {
+        let (carry, each) = if alone == 1 {
+            ("carries", "it is a cluster of its own")
+        } else {
+            ("carry", "each is a cluster of its own")
+        };
+        notes.push(format!("{} {carry} no tag {:?}: {each}", count(alone, "task"), clusters.tag));
+    }
+    if units < FEW {
+        let are = if units == 1 { "is" } else { "are" };
+        notes.push(format!(
+            "{} of {} {are} few: intervals over clusters are rough",
+            count(units, "cluster"),
+            clusters.tag
+        ));
+    }
     notes
 }
 

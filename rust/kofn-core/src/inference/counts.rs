@@ -51,6 +51,8 @@ pub enum Kind {
     Rate,
     /// 4 (c/n) (1 - c/n).
     Learnability,
+    /// Some of k pass and some do not: pass@k - pass^k.
+    Gap(u64),
 }
 
 impl Kind {
@@ -62,6 +64,7 @@ impl Kind {
             Self::All(k) => unchecked::pass_hat_k(n, c, k),
             Self::Rate => c as f64 / n as f64,
             Self::Learnability => unchecked::learnability(n, c),
+            Self::Gap(k) => unchecked::pass_at_k(n, c, k) - unchecked::pass_hat_k(n, c, k),
         }
     }
 
@@ -73,6 +76,7 @@ impl Kind {
             Self::AtLeastOne(k) => -expm1(k as f64 * log1p(-p)),
             Self::All(k) => libm::exp(k as f64 * libm::log(p)),
             Self::Learnability => 4.0 * p * (1.0 - p),
+            Self::Gap(k) => Self::AtLeastOne(k).at(p) - Self::All(k).at(p),
         }
     }
 
@@ -82,8 +86,9 @@ impl Kind {
         let (low, high) = wilson(n as f64, c as f64, confidence);
         let (from, to) = (self.at(low), self.at(high));
         match self {
-            Self::Learnability if low <= 0.5 && high >= 0.5 => (from.min(to), 1.0),
-            Self::Learnability => (from.min(to), from.max(to)),
+            // Both rise up to 1/2 and fall from there on.
+            Self::Learnability | Self::Gap(_) if low <= 0.5 && high >= 0.5 => (from.min(to), self.at(0.5)),
+            Self::Learnability | Self::Gap(_) => (from.min(to), from.max(to)),
             _ => (from, to),
         }
     }
@@ -104,16 +109,24 @@ impl Kind {
         weighted(&|estimate| (estimate - mean) * (estimate - mean)) / weights.total
     }
 
-    /// The unbiased estimate of that variance: none where n < 2 k, and for what is not itself unbiased.
+    /// The unbiased estimate of that variance: none where n < 2 k, and for what is not itself unbiased. Of a gap, which
+    /// does not rise with c throughout, it can be a little below 0.
     #[must_use]
     pub fn unbiased_variance(self, n: u64, c: u64) -> Option<f64> {
         let k = match self {
-            Self::AtLeastOne(k) | Self::All(k) => k,
+            Self::AtLeastOne(k) | Self::All(k) | Self::Gap(k) => k,
             Self::Rate => 1,
             Self::Learnability => return None,
         };
         if n < k.saturating_mul(2) {
             return None;
+        }
+        if let Self::Gap(k) = self {
+            let apart = Self::AtLeastOne(k).unbiased_variance(n, c)? + Self::All(k).unbiased_variance(n, c)?;
+            // F G estimates E[F G]; k that fail and k others that pass estimate q^k p^k without bias.
+            let (none, every) = (draws(n, n - c, 0, k).high, draws(n, c, 0, k).high);
+            let both = if none > 0.0 { none * (every - draws(n - k, c, 0, k).high) } else { 0.0 };
+            return Some(apart + 2.0 * both);
         }
         if k == 1 {
             return Some(c as f64 * (n - c) as f64 / (n as f64 * n as f64 * (n as f64 - 1.0)));

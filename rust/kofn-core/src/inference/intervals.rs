@@ -9,6 +9,10 @@ use super::special::student_quantile;
 /// Below this many tasks (or clusters) an interval is rough.
 pub const FEW: u64 = 30;
 
+/// How far a few values' own skewness is followed, as a share of where the correction turns: one odd task among eight
+/// would make the interval three times as long as plain t's, and twice as long is as far as it helps (`docs/coverage.md`).
+const FOLLOWED: f64 = 0.8;
+
 /// How an interval came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -105,7 +109,10 @@ pub fn mean_interval(moments: &Moments, confidence: f64, clustered: bool) -> Res
         return Err(NoInterval::NoSpread);
     }
     let t = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence);
-    let bound = |t: f64| moments.mean - moments.standard_error * unskewed(t, moments.skew);
+    // Skewness is poorly known from few values, and well enough from many.
+    let most = FOLLOWED / t * (several as f64 / FEW as f64).max(1.0);
+    let skew = moments.skew.clamp(-most, most);
+    let bound = |t: f64| moments.mean - moments.standard_error * unskewed(t, skew);
     Ok(Interval { low: bound(t), high: bound(-t), method: Method::SkewT })
 }
 

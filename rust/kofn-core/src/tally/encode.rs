@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::series::{Kind, Name};
-use super::{Counts, Denominator, OnShort, SeriesState, Setup, Tally, UNTAGGED};
+use super::{Counts, Denominator, Durations, OnShort, SeriesState, Setup, Tally, Tokens};
 use crate::batch::NO_INDEX;
 use crate::error::{Error, Place, Result, Unit};
 use crate::exact::Exact;
@@ -19,7 +19,9 @@ use crate::plan::Plan;
 use crate::policies::{Policy, flags};
 use crate::reading::Reading;
 
-const MAGIC: &[u8] = b"kofn.tally/1\n";
+const MAGIC: &[u8] = b"kofn.tally/2\n";
+/// What the magic line of every version begins with.
+const ANY_VERSION: &[u8] = b"kofn.tally/";
 const HASH: usize = 16;
 
 /// Appends to bytes.
@@ -122,6 +124,9 @@ impl Reader<'_> {
         let n = self.length()?;
         (0..n).map(|_| read(self)).collect()
     }
+    fn wide(&mut self) -> Option<u128> {
+        Some(u128::from_le_bytes(self.take(16)?.try_into().ok()?))
+    }
     fn exact(&mut self) -> Option<Exact> {
         Exact::decode(&mut self.0)
     }
@@ -134,6 +139,7 @@ fn write_setup(out: &mut Writer, setup: &Setup) {
     });
     out.flag(setup.plan.defaults);
     out.option(setup.plan.by.as_deref(), Writer::text);
+    out.option(setup.plan.cluster.as_deref(), Writer::text);
     out.text(setup.policy.id());
     match &setup.policy {
         Policy::VerifierVerdict => out.0.push(0),
@@ -156,7 +162,8 @@ fn read_setup(bytes: &mut Reader<'_>) -> Option<Setup> {
     let statistics = bytes.list(|b| Some((b.text()?, b.flag()?)))?;
     let defaults = bytes.flag()?;
     let by = bytes.option(Reader::text)?;
-    let plan = Plan::restore(&statistics, defaults, by)?;
+    let cluster = bytes.option(Reader::text)?;
+    let plan = Plan::restore(&statistics, defaults, by)?.clustered(cluster);
     let id = bytes.text()?;
     let policy = match bytes.byte()? {
         0 => Policy::VerifierVerdict,
@@ -356,17 +363,18 @@ impl Tally {
                 out.float(level.value);
                 out.number(level.count);
             });
-            if let Some((sum, n)) = self.durations.get(at) {
+            if let Some(Durations { n, sum, squares }) = self.durations.get(at) {
                 out.number(u64::from(*n));
                 sum.encode(&mut out.0);
+                squares.encode(&mut out.0);
             }
-            if let Some((sum, n)) = self.tokens.get(at) {
+            if let Some(Tokens { n, sum, squares }) = self.tokens.get(at) {
                 out.number(u64::from(*n));
                 out.0.extend(sum.to_le_bytes());
+                out.0.extend(squares.to_le_bytes());
             }
-            if let Some(groups) = &self.groups {
-                let value = groups.of[at];
-                out.option((value != UNTAGGED).then(|| groups.names.get(value)), Writer::text);
+            for groups in self.groups.iter().chain(&self.clusters) {
+                out.option(groups.value(at), Writer::text);
             }
         });
         let mut names: Vec<u32> = (0u32..).take(self.series.names.len()).collect();
@@ -393,7 +401,11 @@ impl Tally {
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let refuse = |problem: &str| Err(Error::encoding(format!("{problem}; give the bytes of to_bytes() unchanged")));
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            return refuse("these bytes are not an accumulator of kofn");
+            return refuse(if bytes.starts_with(ANY_VERSION) {
+                "the accumulator was saved by another version of kofn, which this one does not read"
+            } else {
+                "these bytes are not an accumulator of kofn"
+            });
         };
         let Some((body, hash)) = rest.len().checked_sub(HASH).map(|at| rest.split_at(at)) else {
             return refuse("the accumulator's bytes are cut off");
@@ -412,8 +424,7 @@ impl Tally {
         let setup = read_setup(bytes)?;
         let part = bytes.option(Reader::text)?;
         let mut tally = Self::new(setup, part);
-        tally.parts =
-            bytes.list(|b| Some((b.text()?, u128::from_le_bytes(b.take(16)?.try_into().ok()?))))?.into_iter().collect();
+        tally.parts = bytes.list(|b| Some((b.text()?, b.wide()?)))?.into_iter().collect();
         tally.skipped_parts = bytes.number()?;
         tally.reading = read_reading(bytes)?;
         tally.kind = match bytes.number()? {
@@ -494,21 +505,18 @@ impl Tally {
         }
         if let Some(entry) = self.durations.get_mut(at) {
             let n = bytes.small().filter(|&n| n <= recorded)?;
-            *entry = (bytes.exact()?, n);
+            let found = Durations { n, sum: bytes.exact()?, squares: bytes.exact()? };
+            *entry = Some(found).filter(Durations::is_sound)?;
         }
         if let Some(entry) = self.tokens.get_mut(at) {
             let n = bytes.small().filter(|&n| n <= recorded)?;
-            let sum = i128::from_le_bytes(bytes.take(16)?.try_into().ok()?);
-            // Each of n totals lies in 0..=i64::MAX.
-            if sum < 0 || sum > i128::from(n) * i128::from(i64::MAX) {
-                return None;
-            }
-            *entry = (sum, n);
+            let found = Tokens { n, sum: bytes.wide()?, squares: bytes.wide()? };
+            *entry = Some(found).filter(Tokens::is_sound)?;
         }
-        if self.groups.is_some()
-            && let Some(value) = bytes.option(Reader::text)?
-        {
-            self.set_group(task, &value).ok()?;
+        for groups in self.groups.iter_mut().chain(&mut self.clusters) {
+            if let Some(value) = bytes.option(Reader::text)? {
+                groups.set(task, &value).ok()?;
+            }
         }
         Some(())
     }

@@ -3,8 +3,10 @@
 //! Adding and merging are exact, commutative and associative, so any order of rollouts, any split over tallies and
 //! any merge tree end in the same state, and in the same bytes (see `encode`).
 
+mod amounts;
 mod counts;
 mod encode;
+mod groups;
 mod keys;
 mod multiset;
 mod observe;
@@ -15,14 +17,16 @@ use std::collections::BTreeMap;
 
 use crate::batch::Value;
 use crate::error::{Error, Result};
-use crate::exact::Exact;
 use crate::header::Requested;
 use crate::names::{Dictionary, IdKind, Names};
 use crate::plan::{Plan, Statistic};
 use crate::policies::Policy;
 use crate::reading::Reading;
 
+pub use amounts::{Durations, Tokens};
 pub use counts::Counts;
+pub use groups::Groups;
+use groups::UNTAGGED;
 pub use keys::Keys;
 pub use multiset::Scores;
 pub use observe::{Arrays, Feed, Floats};
@@ -94,18 +98,6 @@ impl Setup {
     }
 }
 
-/// "This task has no value of the grouping tag."
-pub const UNTAGGED: u32 = u32::MAX;
-
-/// Values of the grouping tag.
-#[derive(Clone, Debug, Default)]
-pub struct Groups {
-    /// Distinct values.
-    pub names: Names,
-    /// The value of each task, or [`UNTAGGED`].
-    pub of: Vec<u32>,
-}
-
 /// The content of one part of a sharded run, by which a second copy is recognised.
 pub type PartHash = u128;
 
@@ -124,14 +116,16 @@ pub struct Tally {
     pub keys: Keys,
     /// Scores.
     pub scores: Scores,
-    /// Sum and number of durations; empty unless planned.
-    pub durations: Vec<(Exact, u32)>,
-    /// Sum and number of token totals; empty unless planned.
-    pub tokens: Vec<(i128, u32)>,
+    /// Durations; empty unless planned.
+    pub durations: Vec<Durations>,
+    /// Token totals; empty unless planned.
+    pub tokens: Vec<Tokens>,
     /// Readings of the planned series.
     pub series: Series,
     /// Values of the grouping tag, where the plan names one.
     pub groups: Option<Groups>,
+    /// Values of the tag that names clusters of tasks, where the plan has one.
+    pub clusters: Option<Groups>,
     /// What the reads behind it met.
     pub reading: Reading,
     /// The part of a sharded run that is added here, while nothing was merged.
@@ -181,7 +175,8 @@ impl Tally {
         let wanted = setup.plan.series.iter().map(|asked| Wanted::of(&setup.plan, asked)).collect();
         Self {
             series: Series::new(&setup.plan),
-            groups: setup.plan.by.is_some().then(Groups::default),
+            groups: setup.plan.by.as_deref().map(Groups::to_group_by),
+            clusters: setup.plan.cluster.as_deref().map(Groups::to_cluster_by),
             names: Names::default(),
             kind: None,
             counts: Vec::new(),
@@ -236,12 +231,12 @@ impl Tally {
         self.counts.resize(tasks, Counts::default());
         self.keys.grow(tasks);
         if self.wants_durations() {
-            self.durations.resize(tasks, <(Exact, u32)>::default());
+            self.durations.resize(tasks, Durations::default());
         }
         if self.wants_tokens() {
-            self.tokens.resize(tasks, (0, 0));
+            self.tokens.resize(tasks, Tokens::default());
         }
-        if let Some(groups) = &mut self.groups {
+        for groups in self.groups.iter_mut().chain(&mut self.clusters) {
             groups.of.resize(tasks, UNTAGGED);
         }
     }
@@ -281,18 +276,14 @@ impl Tally {
         if self.wants_durations() {
             for (&task, &duration) in observed.task.iter().zip(observed.duration) {
                 if !duration.is_nan() {
-                    let (sum, n) = &mut self.durations[task as usize];
-                    sum.add(duration);
-                    *n += 1;
+                    self.durations[task as usize].add(duration);
                 }
             }
         }
         if self.wants_tokens() {
             for (&task, &tokens) in observed.task.iter().zip(observed.tokens) {
-                if tokens >= 0 {
-                    let (sum, n) = &mut self.tokens[task as usize];
-                    *sum += i128::from(tokens);
-                    *n += 1;
+                if let Ok(tokens) = u64::try_from(tokens) {
+                    self.tokens[task as usize].add(tokens);
                 }
             }
         }
@@ -308,24 +299,6 @@ impl Tally {
                 self.wanted[reading.asked],
             );
         }
-    }
-
-    /// Record the value of the grouping tag of a task.
-    fn set_group(&mut self, task: u32, value: &str) -> Result<(), String> {
-        let Some(groups) = &mut self.groups else { return Ok(()) };
-        let id = groups.names.intern(value);
-        let known = &mut groups.of[task as usize];
-        if *known == UNTAGGED {
-            *known = id;
-        }
-        if *known == id {
-            return Ok(());
-        }
-        Err(format!(
-            "tag {:?} is {:?} in one rollout and {value:?} in another; a tag to group by is constant within a task",
-            self.setup.plan.by.as_deref().unwrap_or_default(),
-            groups.names.get(*known),
-        ))
     }
 
     /// Take in the account of a read.
@@ -372,7 +345,12 @@ impl Tally {
         }
         let mut reading = self.reading.clone();
         reading.merge(other.reading.clone())?;
-        self.check_groups(other)?;
+        let pairs = [(&self.groups, &other.groups), (&self.clusters, &other.clusters)];
+        for (mine, theirs) in pairs {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.check(&self.names, theirs, &other.names)?;
+            }
+        }
         let tasks: Vec<u32> = other.names.iter().map(|name| self.names.intern(name)).collect();
         self.grow();
         self.keys.merge(&other.keys, &tasks).map_err(|clash| clash.error(&other.names))?;
@@ -394,22 +372,16 @@ impl Tally {
                 }
             }
         }
-        for ((sum, n), &task) in other.durations.iter().zip(&tasks) {
-            let mine = &mut self.durations[task as usize];
-            mine.0.merge(sum);
-            mine.1 += n;
+        for (theirs, &task) in other.durations.iter().zip(&tasks) {
+            self.durations[task as usize].merge(theirs);
         }
-        for ((sum, n), &task) in other.tokens.iter().zip(&tasks) {
-            let mine = &mut self.tokens[task as usize];
-            mine.0 += sum;
-            mine.1 += n;
+        for (theirs, &task) in other.tokens.iter().zip(&tasks) {
+            self.tokens[task as usize].merge(theirs);
         }
         self.series.merge(&other.series, &tasks);
-        if let Some(groups) = &other.groups {
-            for (&value, &task) in groups.of.iter().zip(&tasks) {
-                if value != UNTAGGED {
-                    self.set_group(task, groups.names.get(value)).map_err(Error::merge)?;
-                }
+        for (mine, theirs) in [(&mut self.groups, &other.groups), (&mut self.clusters, &other.clusters)] {
+            if let (Some(mine), Some(theirs)) = (mine, theirs) {
+                mine.merge(theirs, &tasks)?;
             }
         }
         Ok(())
@@ -418,7 +390,7 @@ impl Tally {
     fn compatible(&self, other: &Setup) -> Result<()> {
         let mine = &self.setup;
         let what = if mine.plan != other.plan {
-            "statistics (or k, or by)"
+            "statistics (or k, by or cluster)"
         } else if mine.policy != other.policy || mine.chosen != other.chosen {
             "policy"
         } else if mine.requested != other.requested {
@@ -431,27 +403,6 @@ impl Tally {
             return Ok(());
         };
         Err(Error::merge(format!("the two were made with different {what}; make every shard with the same arguments")))
-    }
-
-    /// Whether the grouping tag agrees for the tasks both hold.
-    fn check_groups(&self, other: &Self) -> Result<()> {
-        let (Some(mine), Some(theirs)) = (&self.groups, &other.groups) else { return Ok(()) };
-        for (name, &value) in other.names.iter().zip(&theirs.of) {
-            let Some(known) = self.names.find(name).and_then(|task| mine.of.get(task as usize)) else { continue };
-            if *known != UNTAGGED && value != UNTAGGED && mine.names.get(*known) != theirs.names.get(value) {
-                return Err(Error::Task {
-                    task: name.to_owned(),
-                    place: None,
-                    problem: format!(
-                        "tag {:?} is {:?} in one part and {:?} in another; a tag to group by is constant within a task",
-                        self.setup.plan.by.as_deref().unwrap_or_default(),
-                        mine.names.get(*known),
-                        theirs.names.get(value)
-                    ),
-                });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -194,13 +194,14 @@ impl Tally {
     }
 
     fn add_groups(&mut self, batch: &Batch, task: &[u32], dictionary: &Dictionary) -> Result<()> {
-        let Some(by) = self.setup.plan.by.as_deref() else { return Ok(()) };
-        let Some(tag) = dictionary.texts.find(by) else { return Ok(()) };
-        for (row, &owner) in task.iter().enumerate() {
-            for at in range(&batch.tags.offsets, row) {
-                if batch.tags.name[at] == tag {
-                    let value = dictionary.texts.get(batch.tags.value[at]);
-                    self.set_group(owner, value).map_err(|problem| dictionary.task_error(batch.task[row], problem))?;
+        for groups in self.groups.iter_mut().chain(&mut self.clusters) {
+            let Some(tag) = dictionary.texts.find(&groups.tag) else { continue };
+            for (row, &owner) in task.iter().enumerate() {
+                for at in range(&batch.tags.offsets, row) {
+                    if batch.tags.name[at] == tag {
+                        let value = dictionary.texts.get(batch.tags.value[at]);
+                        groups.set(owner, value).map_err(|problem| dictionary.task_error(batch.task[row], problem))?;
+                    }
                 }
             }
         }
@@ -266,9 +267,9 @@ impl Tally {
             self.rows -= task.len() as u64;
             return Err(clash.error(&self.names));
         }
-        if let Some((values, texts)) = arrays.by {
+        if let (Some((values, texts)), Some(groups)) = (arrays.by, &mut self.groups) {
             for (&owner, &value) in task.iter().zip(values) {
-                self.set_group(owner, texts.get(value)).map_err(|problem| Error::Task {
+                groups.set(owner, texts.get(value)).map_err(|problem| Error::Task {
                     task: self.names.get(owner).to_owned(),
                     place: None,
                     problem,

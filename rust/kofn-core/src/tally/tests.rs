@@ -59,8 +59,8 @@ fn more_rollouts_than_a_count_holds_are_refused() {
 fn a_tag_to_group_by_agrees_over_merges() {
     let groups = |tally: &Tally| {
         let groups = tally.groups.as_ref().expect("grouped");
-        let value = |&id: &u32| (id != UNTAGGED).then(|| groups.names.get(id).to_owned());
-        tally.names.iter().map(str::to_owned).zip(groups.of.iter().map(value)).collect::<BTreeMap<_, _>>()
+        let value = |(at, name): (usize, &str)| (name.to_owned(), groups.value(at).map(str::to_owned));
+        tally.names.iter().enumerate().map(value).collect::<BTreeMap<_, _>>()
     };
     let mut left = tagged(&[("a", Some("x")), ("b", Some("y")), ("c", None), ("d", None)]);
     let before = left.encode();

@@ -62,6 +62,10 @@ fn rich(setup: Setup) -> Tally {
             batch.tags.name.push(suite);
             batch.tags.value.push(dictionary.texts.intern(task));
         }
+        if index == 300 {
+            batch.tags.name.push(dictionary.texts.intern("repo"));
+            batch.tags.value.push(dictionary.texts.intern("web"));
+        }
         batch.tags.offsets.push(u32::try_from(batch.tags.name.len()).expect("small"));
         batch.duration.push([1.5, f64::NAN, 0.25, 3.0, 4.0][row]);
         batch.tokens.push([10, 20, -1, 1 << 40, 0][row]);
@@ -93,6 +97,7 @@ fn setup(policy: Policy, requested: Option<Requested>) -> Setup {
     let labels =
         ["pass@1", "mean_score", "mean_duration", "mean_total_tokens", "metric_variance:zeal", "agreement:care"];
     let plan = Plan::new(Some(&labels.map(str::to_owned)), &[], Some("suite".into())).expect("labels");
+    let plan = plan.clustered(Some("repo".into()));
     let (denominator, on_short) = (Denominator::Scorable, OnShort::Omit);
     Setup { policy, chosen: true, requested, denominator, on_short, ..Setup::new(plan) }
 }
@@ -120,11 +125,13 @@ fn everything_comes_back() {
             assert_eq!(again.counts[at], tally.counts[was]);
             assert_eq!(again.scores.of(at), tally.scores.of(was));
             assert_eq!((&again.durations[at], again.tokens[at]), (&tally.durations[was], tally.tokens[was]));
-            let group = |tally: &Tally, at: usize| {
-                let groups = tally.groups.as_ref().expect("grouped");
-                (groups.of[at] != UNTAGGED).then(|| groups.names.get(groups.of[at]).to_owned())
+            let values = |tally: &Tally, at: usize| {
+                let tags = [&tally.groups, &tally.clusters];
+                tags.map(|groups| groups.as_ref().and_then(|groups| groups.value(at)).map(str::to_owned))
             };
-            assert_eq!(group(&again, at), group(&tally, was));
+            let found = values(&again, at);
+            assert_eq!(found, values(&tally, was));
+            assert_eq!(found, [(name != "c").then(|| name.to_owned()), (name == "b").then(|| "web".to_owned())]);
         }
         assert_eq!(again.series.existing(), ["judge//care", "judge//zeal"]);
         let b = tally.names.find("b").expect("a task");
@@ -148,11 +155,14 @@ fn integer_ids_and_merged_parts_come_back() {
 #[test]
 fn numbers_that_contradict_each_other_are_refused() {
     type Change = fn(&mut Tally);
-    let changes: [(&str, Change); 12] = [
-        ("more durations than rollouts", |t| t.durations[0].1 = 3),
-        ("more token totals than rollouts", |t| t.tokens[0].1 = 3),
-        ("tokens below zero", |t| t.tokens[0].0 = -1),
-        ("more tokens than its totals can hold", |t| t.tokens[0].0 = i128::from(i64::MAX) * 2 + 1),
+    let changes: [(&str, Change); 13] = [
+        ("more durations than rollouts", |t| t.durations[0].n = 3),
+        ("more token totals than rollouts", |t| t.tokens[0].n = 3),
+        ("durations too far apart for their squares", |t| t.durations[0].sum.add(9.0)),
+        ("squares of no tokens", |t| t.tokens[0] = Tokens { n: 2, sum: 0, squares: 1 }),
+        ("more tokens than its totals can hold", |t| {
+            t.tokens[0] = Tokens { n: 2, sum: u128::from(i64::MAX.cast_unsigned()) * 2 + 1, squares: u128::MAX };
+        }),
         ("more scores than scored rollouts", |t| t.scores.add(0, 9.0, 1)),
         ("a score that is not finite", |t| t.scores.add(0, f64::INFINITY, 1)),
         ("a score that nobody has", |t| t.scores.add(0, 9.0, 0)),
@@ -193,8 +203,9 @@ fn numbers_that_contradict_each_other_are_refused() {
     assert!(many(u32::MAX - 4).is_err(), "more rollouts than a count holds");
     // At the limits it is sound.
     let mut tally = rich(setup(Policy::VerifierVerdict, None));
-    tally.tokens[0] = (i128::from(i64::MAX) * 2, 2);
-    tally.durations[0].1 = 2;
+    let most = u128::from(i64::MAX.cast_unsigned());
+    tally.tokens[0] = Tokens { n: 2, sum: most * 2, squares: most * most * 2 };
+    tally.durations[0].n = 2;
     assert!(Tally::decode(&tally.encode()).is_ok());
 }
 
@@ -203,6 +214,7 @@ fn bytes_that_are_cut_or_foreign_are_told_apart() {
     let bytes = rich(setup(Policy::VerifierVerdict, None)).encode();
     let message = |bytes: &[u8]| Tally::decode(bytes).expect_err("refused").to_string();
     assert!(message(b"PK\x03\x04").contains("not an accumulator"));
+    assert!(message(b"kofn.tally/1\nbody").contains("another version"));
     assert!(message(&bytes[..MAGIC.len() + HASH - 1]).contains("cut off"));
     assert!(message(&bytes[..MAGIC.len() + HASH]).contains("damaged"));
     // Bytes behind the end of the body, with a checksum of their own.
