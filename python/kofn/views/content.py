@@ -142,7 +142,7 @@ def reliability(report: Report) -> list[tuple[str, str]]:
         if figure.interval is not None:
             text += f" ({_percent(figure.confidence)}: {_interval(f'pass@{k}', figure.interval)})"
         shown.append(text)
-    return [("reliability", f"{'; '.join(shown)}: passed sometimes, not always")] if shown else []
+    return [("reliability", f"{'; '.join(shown)}: solved sometimes")] if shown else []
 
 
 def _over(report: Report, figures: Iterable[Figure]) -> str:
