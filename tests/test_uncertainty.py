@@ -187,6 +187,15 @@ def test_durations_have_an_interval_a_task() -> None:
     assert report["mean_duration"].no_noise == "a task has a single observation, which tells no spread"
 
 
+def test_observations_too_far_apart_have_no_noise() -> None:
+    records = [{"task": "a", "duration_s": x, "score": x} for x in (0.0, 1e300)]
+    report = run_of(records).report(["mean_duration", "mean_score"])
+    for figure in report.values():
+        assert (figure.value, figure.noise) == (5e299, None)
+        assert figure.no_noise == "observations of a task lie further apart than can be computed with"
+    assert kofn.Report.from_json(report.to_json()).to_json() == report.to_json()
+
+
 # -- noise of differences
 
 RESOURCES = ["mean_score", "mean_duration", "mean_total_tokens", "metric_mean:m", "best_of_2"]

@@ -278,6 +278,14 @@ pub fn variance(sum: &Exact, squares: &Exact, n: u64) -> f64 {
     round(&difference, 64 * (low - 3), first != 0 || second != 0)
 }
 
+/// The variance of the mean of `n` values over repetitions, s² / n, without bias: none for fewer than two, infinite
+/// where it is beyond a float.
+#[must_use]
+pub fn mean_variance(sum: &Exact, squares: &Exact, n: u64) -> Option<f64> {
+    let variance = (n > 1).then(|| variance(sum, squares, n))?;
+    Some(if variance < f64::MAX { variance / (n as f64 - 1.0) } else { f64::INFINITY })
+}
+
 /// Whether `n` values that add up to `sum` can have squares that add up to `squares`: n Q >= S², and nothing of none.
 #[must_use]
 pub fn can_be_squares(sum: &Exact, squares: &Exact, n: u64) -> bool {

@@ -15,7 +15,7 @@ use crate::inference::special::student_quantile;
 use crate::inference::{Interval, Moments, Range, Sample, mean_interval};
 use crate::plan::Statistic;
 use crate::policies::flags;
-use crate::tally::{Tally, Tokens};
+use crate::tally::Tally;
 
 /// How intervals are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,7 +69,7 @@ pub enum NoNoise {
     Single,
     /// The extreme of all n has nothing to compare with.
     AllOfThem,
-    /// Token totals whose squares are beyond counting.
+    /// Observations so large that their variance is beyond a float.
     TooLarge,
     /// There is no estimator for it.
     NoEstimator,
@@ -80,7 +80,7 @@ impl fmt::Display for NoNoise {
         f.write_str(match self {
             Self::Single => "a task has a single observation, which tells no spread",
             Self::AllOfThem => "a task has k = n scores: the extreme of all has nothing to compare with",
-            Self::TooLarge => "the squares of token totals beyond 2^48 are not kept",
+            Self::TooLarge => "observations of a task lie further apart than can be computed with",
             Self::NoEstimator => "no estimator is known for this statistic",
         })
     }
@@ -192,7 +192,7 @@ fn certainty(
             .map(|interval| interval.clipped(range(&column.statistic))),
         standard_error: finite(moments.standard_error).filter(|&error| error > 0.0),
         clusters: clusters.map(|_| moments.units),
-        noise: noise.and_then(|noise| finite(noise).ok_or(NoNoise::NoEstimator)),
+        noise: noise.and_then(|noise| finite(noise).ok_or(NoNoise::TooLarge)),
         decomposition,
     })
 }
@@ -247,8 +247,8 @@ impl Spreads {
                 let states = at.map(|at| &tally.series.states[at]);
                 let state = |id: u32| states.and_then(|states| states.get(&id));
                 let spread = |id: u32| {
-                    let state = state(id).filter(|state| state.n > 1)?;
-                    Some((exact::variance(&state.sum, &state.squares, state.n) / (state.n as f64 - 1.0), true))
+                    let state = state(id)?;
+                    Some((exact::mean_variance(&state.sum, &state.squares, state.n)?, true))
                 };
                 let readings = |id: u32| state(id).map_or(0, |state| state.n);
                 Self::of_observations(column, ids, confidence, NoNoise::Single, spread, readings)
@@ -263,8 +263,7 @@ impl Spreads {
                 let kept = |id: u32| tally.tokens.get(id as usize);
                 let spread = |id: u32| Some((kept(id)?.mean_variance()?, true));
                 let recorded = |id: u32| kept(id).map_or(0, |it| u64::from(it.n));
-                let why = if tally.tokens.iter().any(Tokens::is_beyond) { NoNoise::TooLarge } else { NoNoise::Single };
-                Self::of_observations(column, ids, confidence, why, spread, recorded)
+                Self::of_observations(column, ids, confidence, NoNoise::Single, spread, recorded)
             }
             Statistic::MetricVariance(_) | Statistic::Agreement(_) => Self::unknown(column, NoNoise::NoEstimator),
         }
@@ -309,22 +308,24 @@ impl Spreads {
         observations: impl Fn(u32) -> u64,
     ) -> Self {
         let mut quantiles: HashMap<u64, f64, foldhash::fast::FixedState> = HashMap::default();
-        let mut approximate = false;
+        let (mut approximate, mut too_large) = (false, false);
         let (mut noise, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
         for (value, id) in column.values.iter().zip(ids) {
             let found = id.filter(|_| !value.is_nan()).and_then(|id| Some((id, spread(id)?)));
             let (variance, half) = found.map_or((f64::NAN, f64::NAN), |(id, (variance, unbiased))| {
                 approximate |= !unbiased;
+                too_large |= !variance.is_finite();
                 let n = observations(id);
                 let quantile =
                     *quantiles.entry(n).or_insert_with(|| student_quantile(n as f64 - 1.0, 0.5 + 0.5 * confidence));
                 (variance, quantile * variance.sqrt())
             });
             let half = if half.is_finite() { half } else { f64::NAN };
-            noise.push(variance);
+            noise.push(if variance.is_finite() { variance } else { f64::NAN });
             low.push(value - half);
             high.push(value + half);
         }
+        let why = if too_large { NoNoise::TooLarge } else { why };
         Self { noise, within: None, approximate, unknown: Some(why), low, high }
     }
 }

@@ -34,10 +34,10 @@ impl Durations {
         self.sum.mean(u64::from(self.n))
     }
 
-    /// The variance of the mean over repeated runs of the task, s² / n: unbiased; none for fewer than two.
+    /// The variance of the mean over repeated runs of the task; see [`exact::mean_variance`].
     #[must_use]
     pub fn mean_variance(&self) -> Option<f64> {
-        mean_variance(&self.sum, &self.squares, self.n)
+        exact::mean_variance(&self.sum, &self.squares, u64::from(self.n))
     }
 
     /// Whether n values can have these sums.
@@ -77,16 +77,16 @@ impl Tokens {
         exact::ratio(self.sum, u64::from(self.n), 1)
     }
 
-    /// The variance of the mean over repeated runs of the task; none for fewer than two, or totals beyond counting.
+    /// The variance of the mean over repeated runs of the task; see [`exact::mean_variance`].
     #[must_use]
     pub fn mean_variance(&self) -> Option<f64> {
         let (sum, squares) = self.exact();
-        mean_variance(&sum, &squares, self.n).filter(|_| !self.is_beyond())
+        let variance = exact::mean_variance(&sum, &squares, u64::from(self.n))?;
+        Some(if self.is_beyond() { f64::INFINITY } else { variance })
     }
 
     /// Whether the squares are more than can be counted.
-    #[must_use]
-    pub const fn is_beyond(&self) -> bool {
+    const fn is_beyond(&self) -> bool {
         self.squares == u128::MAX
     }
 
@@ -105,10 +105,6 @@ impl Tokens {
     fn exact(&self) -> (Exact, Exact) {
         (Exact::of_integer(self.sum), Exact::of_integer(self.squares))
     }
-}
-
-fn mean_variance(sum: &Exact, squares: &Exact, n: u32) -> Option<f64> {
-    (n > 1).then(|| exact::variance(sum, squares, u64::from(n)) / (f64::from(n) - 1.0))
 }
 
 #[cfg(test)]
@@ -130,6 +126,11 @@ mod tests {
         let found = tokens.mean_variance().expect("three totals");
         assert!((found / (squares / 6.0) - 1.0).abs() < 1e-15, "{found}");
         assert_eq!(Durations::default().mean_variance(), None);
+        let mut apart = Durations::default();
+        apart.add(0.0);
+        assert_eq!(apart.mean_variance(), None);
+        apart.add(1e300);
+        assert_eq!((apart.mean(), apart.mean_variance()), (5e299, Some(f64::INFINITY)));
         assert!(Tokens::default().mean().is_nan());
         assert!(durations.is_sound() && tokens.is_sound());
     }
@@ -141,7 +142,7 @@ mod tests {
             tokens.add(i64::MAX.cast_unsigned());
         }
         assert_eq!(tokens.mean(), i64::MAX as f64);
-        assert_eq!((tokens.squares, tokens.mean_variance()), (u128::MAX, None));
+        assert_eq!((tokens.squares, tokens.mean_variance()), (u128::MAX, Some(f64::INFINITY)));
         assert!(tokens.is_sound());
         let mut twice = tokens;
         twice.merge(&tokens);
