@@ -2,7 +2,7 @@
 
 use crate::arch;
 use crate::error::{Error, Place, Result, Unit};
-use crate::table::{self, BATCH, Keeper, NONE, Table, fold};
+use crate::table::{self, Keeper, Key, NONE, Table, fold};
 
 /// Dense ids for text, in order of first appearance.
 #[derive(Clone, Debug, Default)]
@@ -14,79 +14,103 @@ pub struct Names {
 /// The texts themselves.
 #[derive(Clone, Debug, Default)]
 struct Texts {
+    /// What tells a short text from all others, and most long ones: apart from the rest, so that a cache holds many.
+    marks: Vec<Mark>,
+    starts: Vec<usize>,
     arena: String,
-    entries: Vec<Entry>,
-}
-
-/// What tells one text from all others, unless it is long: half a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Entry {
-    hash: u64,
-    ends: Ends,
-    /// Where the text starts, above its length or [`LONG`].
-    place: u64,
 }
 
 /// A text as a look-up takes it.
 #[derive(Clone, Copy, Debug)]
-struct Text<'a> {
+pub struct Text<'a> {
     bytes: &'a [u8],
-    ends: Ends,
+    mark: Mark,
 }
 
-/// The first and the last bytes of a text: all of one that is no longer than [`SHORT`], once its length is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ends(u64, u64);
+/// A short text itself, with its length in the last byte; the hash and the length of a long one, after [`LONG`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mark(u64, u64);
 
-/// Texts up to this length are told apart by their [`Ends`] and length.
-const SHORT: usize = 16;
-/// The bits of a length in [`Entry::place`]: longer texts count as this long there.
-const LENGTH: u32 = 16;
-const LONG: u64 = (1 << LENGTH) - 1;
+/// Texts up to this length are short.
+const SHORT: usize = 15;
+/// The last byte of the mark of a long text.
+const LONG: u64 = 0xff << 56;
+/// Bytes that are hashed at a time.
+const BLOCK: usize = 16;
 /// Fractional parts of square roots, for want of numbers that mean anything.
 const SEEDS: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-impl Ends {
+impl Mark {
     #[inline]
     fn of(bytes: &[u8]) -> Self {
+        let len = bytes.len() as u64;
         let half = |half: &[u8; 4]| u64::from(u32::from_le_bytes(*half));
-        if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-            Self(u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        if bytes.len() > SHORT {
+            Self(hash_long(bytes), LONG | len)
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            // In two steps, for all of the last eight bytes may be among the first.
+            let rest = u64::from_le_bytes(*last) >> (8 * (15 - len)) >> 8;
+            Self(u64::from_le_bytes(*first), len << 56 | rest)
         } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
-            Self(half(first), half(last))
+            Self(half(first) | half(last) << (8 * (len - 4)), len << 56)
         } else {
-            Self(bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte)), 0)
+            Self(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)), len << 56)
         }
+    }
+
+    #[inline]
+    const fn is(self, other: Self) -> bool {
+        (self.0 ^ other.0) | (self.1 ^ other.1) == 0
+    }
+
+    /// Whether texts that have this mark may differ.
+    #[inline]
+    const fn is_long(self) -> bool {
+        self.1 >= LONG
     }
 }
 
-impl Entry {
-    #[inline]
-    fn start(&self) -> usize {
-        usize::try_from(self.place >> LENGTH).unwrap_or(usize::MAX)
-    }
+#[inline]
+fn hash_long(bytes: &[u8]) -> u64 {
+    let word = |bytes: &[u8; BLOCK], at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+    let add = |seed, block| fold(word(block, 0) ^ seed, word(block, BLOCK / 2) ^ SEEDS[0]);
+    // Whole blocks from the start, and the last one from the end.
+    let (blocks, _) = bytes.get(..bytes.len().saturating_sub(1)).unwrap_or_default().as_chunks::<BLOCK>();
+    let seed = blocks.iter().fold(SEEDS[2], add);
+    bytes.last_chunk::<BLOCK>().map_or(seed, |tail| add(seed, tail))
 }
 
 impl<'a> Text<'a> {
+    /// No bytes.
+    pub const EMPTY: Self = Self { bytes: &[], mark: Mark(0, 0) };
+
+    /// Of bytes, which need not be UTF-8.
     #[inline]
-    fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, ends: Ends::of(bytes) }
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, mark: Mark::of(bytes) }
     }
 
-    /// The length as [`Entry::place`] has it.
+    /// Whether it has no bytes.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+}
+
+impl Key for Text<'_> {
     #[inline]
-    fn length(&self) -> u64 {
-        LONG.min(self.bytes.len() as u64)
+    fn hash(&self) -> u64 {
+        fold(self.mark.0 ^ SEEDS[0], self.mark.1 ^ SEEDS[1])
     }
 }
 
 impl PartialEq for Text<'_> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.bytes.len() == other.bytes.len()
-            && self.ends == other.ends
-            && (self.bytes.len() <= SHORT || self.bytes == other.bytes)
+        // Branches on the length alone, which can be foretold.
+        let same = self.mark.is(other.mark);
+        if self.mark.is_long() { same && self.bytes == other.bytes } else { same }
     }
 }
 
@@ -95,8 +119,8 @@ impl Texts {
     #[inline]
     fn bytes(&self, code: u32) -> &[u8] {
         let at = code as usize;
-        let Some(first) = self.entries.get(at).map(Entry::start) else { return &[] };
-        let end = self.entries.get(at + 1).map_or(self.arena.len(), Entry::start);
+        let Some(&first) = self.starts.get(at) else { return &[] };
+        let end = self.starts.get(at + 1).copied().unwrap_or(self.arena.len());
         self.arena.as_bytes().get(first..end).unwrap_or_default()
     }
 }
@@ -106,56 +130,29 @@ impl Keeper for Texts {
     type Refusal = NotText;
 
     #[inline]
-    fn hash(&self, text: &Text<'_>) -> u64 {
-        let mut seed = SEEDS[2] ^ text.bytes.len() as u64;
-        let word = |bytes: &[u8; SHORT], at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let Ends(mut first, last) = text.ends;
-        if text.bytes.len() > SHORT
-            && let (Some(but_one), Some(tail)) =
-                (text.bytes.get(..text.bytes.len() - 1), text.bytes.last_chunk::<SHORT>())
-        {
-            for block in but_one.as_chunks::<SHORT>().0 {
-                seed = fold(word(block, 0) ^ seed, word(block, SHORT / 2) ^ SEEDS[0]);
-            }
-            first = word(tail, 0);
-        }
-        fold(first ^ seed, last ^ SEEDS[1])
-    }
-
     fn hash_of(&self, code: u32) -> u64 {
-        self.entries.get(code as usize).map_or(0, |entry| entry.hash)
+        self.marks.get(code as usize).map_or(0, |&mark| Text { bytes: &[], mark }.hash())
     }
 
     #[inline]
     fn is(&self, code: u32, text: &Text<'_>) -> bool {
-        let Some(entry) = self.entries.get(code as usize) else { return false };
-        entry.ends == text.ends
-            && entry.place & LONG == text.length()
-            && (text.bytes.len() <= SHORT || self.bytes(code) == text.bytes)
+        self.marks.get(code as usize).is_some_and(|mark| mark.is(text.mark))
+            && (!text.mark.is_long() || self.bytes(code) == text.bytes)
     }
 
     #[inline]
     fn prefetch(&self, code: u32) {
-        if let Some(entry) = self.entries.get(code as usize) {
-            arch::prefetch(entry);
+        if let Some(mark) = self.marks.get(code as usize) {
+            arch::prefetch(mark);
         }
     }
 
-    #[inline]
-    fn prefetch_rest(&self, code: u32) {
-        if let Some(entry) = self.entries.get(code as usize)
-            && entry.place & LONG > SHORT as u64
-            && let Some(byte) = self.bytes(code).first()
-        {
-            arch::prefetch(byte);
-        }
-    }
-
-    fn keep(&mut self, text: &Text<'_>, hash: u64) -> Result<u32, NotText> {
+    fn keep(&mut self, text: &Text<'_>, _hash: u64) -> Result<u32, NotText> {
         let new = str::from_utf8(text.bytes).map_err(|_| NotText)?;
-        // 2^32 distinct texts would need 128 GiB for their entries alone.
-        let code = u32::try_from(self.entries.len()).unwrap_or(NONE - 1);
-        self.entries.push(Entry { hash, ends: text.ends, place: (self.arena.len() as u64) << LENGTH | text.length() });
+        // 2^32 distinct texts would need 128 GiB for what tells them apart alone.
+        let code = u32::try_from(self.marks.len()).unwrap_or(NONE - 1);
+        self.marks.push(text.mark);
+        self.starts.push(self.arena.len());
         self.arena.push_str(new);
         Ok(code)
     }
@@ -165,30 +162,37 @@ impl Keeper for Texts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotText;
 
+/// Texts on their way to ids.
+pub type Batch<'a> = table::Batch<Text<'a>>;
+
 impl Names {
     /// The id of `text`, new or known.
     pub fn intern(&mut self, text: &str) -> u32 {
         let text = Text::new(text.as_bytes());
-        let hash = self.texts.hash(&text);
         // Text is UTF-8.
-        table::code_of(&mut self.table, &mut self.texts, &text, hash).unwrap_or(NONE)
+        table::code_of(&mut self.table, &mut self.texts, &text, text.hash()).unwrap_or(NONE)
     }
 
-    /// The ids of texts, [`BATCH`] at most, as UTF-8: those of so many calls of [`Self::intern`], which wait for memory
-    /// one after the other. Fails at the first that is no UTF-8, with its position.
+    /// Find the ids of texts, [`table::BATCH`] at most: those of so many calls of [`Self::intern`], which wait for
+    /// memory one after the other. Fails at the first that is no UTF-8, with its position.
     #[inline]
-    pub fn intern_batch(&mut self, texts: &[&[u8]], ids: &mut [u32; BATCH]) -> Result<(), usize> {
-        let mut keys = [Text { bytes: &[], ends: Ends(0, 0) }; BATCH];
-        for (key, text) in keys.iter_mut().zip(texts) {
-            *key = Text::new(text);
-        }
-        let keys = keys.get(..texts.len()).unwrap_or(&keys);
-        table::resolve(&mut self.table, &mut self.texts, keys, ids).map_err(|(at, NotText)| at)
+    pub fn intern_batch<'a>(
+        &mut self,
+        batch: &mut Batch<'a>,
+        texts: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), usize> {
+        batch.fill(texts.map(Text::new));
+        self.resolve(batch)
+    }
+
+    fn resolve(&mut self, batch: &mut Batch<'_>) -> Result<(), usize> {
+        batch.resolve(&mut self.table, &mut self.texts).map_err(|(at, NotText)| at)
     }
 
     /// Forget all texts, keep the buffers.
     pub fn clear(&mut self) {
-        self.texts.entries.clear();
+        self.texts.marks.clear();
+        self.texts.starts.clear();
         self.texts.arena.clear();
         self.table.clear();
     }
@@ -197,7 +201,7 @@ impl Names {
     #[must_use]
     pub fn find(&self, text: &str) -> Option<u32> {
         let text = Text::new(text.as_bytes());
-        self.table.find(self.texts.hash(&text), |code| self.texts.is(code, &text))
+        self.table.find(text.hash(), |code| self.texts.is(code, &text))
     }
 
     /// The text of `id`.
@@ -207,20 +211,20 @@ impl Names {
     #[must_use]
     pub fn get(&self, id: u32) -> &str {
         let at = id as usize;
-        let end = self.texts.entries.get(at + 1).map_or(self.texts.arena.len(), Entry::start);
-        &self.texts.arena[self.texts.entries[at].start()..end]
+        let end = self.texts.starts.get(at + 1).copied().unwrap_or(self.texts.arena.len());
+        &self.texts.arena[self.texts.starts[at]..end]
     }
 
     /// How many distinct texts there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.texts.entries.len()
+        self.texts.starts.len()
     }
 
     /// Whether nothing was interned.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.texts.entries.is_empty()
+        self.texts.starts.is_empty()
     }
 
     /// All texts in order of their ids.

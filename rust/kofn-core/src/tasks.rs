@@ -4,8 +4,8 @@ mod window;
 
 use crate::arch;
 use crate::error::{Error, Result};
-use crate::names::Names;
-use crate::table::{BATCH, Keeper, NONE, Table, fold, resolve};
+use crate::names::{self, Names, Text};
+use crate::table::{BATCH, Batch, Keeper, Key, NONE, Table, fold};
 
 use window::{CHUNK, Window, position};
 
@@ -41,13 +41,26 @@ impl Id for u64 {
 
 /// What is done with the codes of rollouts, which come in order and a few at a time.
 pub trait Sink {
-    /// Take the codes of the next rollouts.
-    fn take(&mut self, codes: &[u32]);
+    /// Take the codes of the next `rollouts`, all below `tasks`, each with the number of rollouts in a row that have it.
+    fn take(&mut self, rollouts: usize, runs: impl Iterator<Item = (u32, usize)>, tasks: usize);
 }
 
 impl Sink for Vec<u32> {
-    fn take(&mut self, codes: &[u32]) {
-        self.extend_from_slice(codes);
+    fn take(&mut self, _rollouts: usize, runs: impl Iterator<Item = (u32, usize)>, _tasks: usize) {
+        for (code, rollouts) in runs {
+            if rollouts == 1 {
+                self.push(code);
+            } else {
+                self.resize(self.len() + rollouts, code);
+            }
+        }
+    }
+}
+
+impl<T: Id> Key for T {
+    #[inline]
+    fn hash(&self) -> u64 {
+        fold(self.key() ^ SEEDS[0], SEEDS[1])
     }
 }
 
@@ -58,13 +71,8 @@ impl<T: Id> Keeper for Distinct<'_, T> {
     type Key<'a> = T;
     type Refusal = std::convert::Infallible;
 
-    #[inline]
-    fn hash(&self, id: &T) -> u64 {
-        fold(id.key() ^ SEEDS[0], SEEDS[1])
-    }
-
     fn hash_of(&self, code: u32) -> u64 {
-        self.0.get(code as usize).map_or(0, |id| self.hash(id))
+        self.0.get(code as usize).map_or(0, Key::hash)
     }
 
     #[inline]
@@ -114,19 +122,20 @@ pub fn index<T: Id>(ids: &[T]) -> (Vec<T>, Vec<u32>) {
 
 /// The codes of ids that are not close together; `distinct` holds those met before.
 fn by_hash<T: Id>(ids: &[T], distinct: &mut Vec<T>, sink: &mut impl Sink) {
+    let Some(&any) = ids.first() else { return };
     let mut table = Table::default();
     let mut keeper = Distinct(distinct);
-    if ids.is_empty() {
-        return;
-    }
     for (code, id) in (0u32..).zip(keeper.0.iter()) {
-        table.insert(keeper.hash(id), code, |code| keeper.hash_of(code));
+        table.insert(id.hash(), code, |code| keeper.hash_of(code));
     }
-    let mut codes = [NONE; BATCH];
+    let mut batch = Batch::new(any);
     for ids in ids.chunks(BATCH) {
-        // Every id can be kept.
-        let _ = resolve(&mut table, &mut keeper, ids, &mut codes);
-        sink.take(&codes[..ids.len()]);
+        batch.fill(ids.iter().copied());
+        match batch.resolve(&mut table, &mut keeper) {
+            Ok(()) => sink.take(ids.len(), batch.runs().map(|(_, code, len)| (code, len)), keeper.0.len()),
+            // Every id can be kept.
+            Err((_, never)) => match never {},
+        }
     }
 }
 
@@ -198,25 +207,22 @@ impl<'a> Counting<'a> {
 
 impl Sink for Counting<'_> {
     #[inline]
-    fn take(&mut self, codes: &[u32]) {
-        if codes.len() > self.room {
+    fn take(&mut self, rollouts: usize, runs: impl Iterator<Item = (u32, usize)>, tasks: usize) {
+        if rollouts > self.room {
             self.empty();
         }
-        let passed = self.next(codes.len());
-        for (&code, &passed) in codes.iter().zip(passed) {
-            match self.both.get_mut(code as usize) {
-                Some(both) => *both += one(passed),
-                None => self.meet(code, passed),
+        if self.both.len() < tasks {
+            self.both.resize(tasks, 0);
+        }
+        let mut rest = self.next(rollouts);
+        let both = self.both.as_mut_slice();
+        for (code, rollouts) in runs {
+            let (these, others) = rest.split_at(rollouts.min(rest.len()));
+            rest = others;
+            if let Some(both) = both.get_mut(code as usize) {
+                *both += if let [only] = these { one(*only) } else { these.iter().map(|&passed| one(passed)).sum() };
             }
         }
-    }
-}
-
-impl Counting<'_> {
-    #[cold]
-    fn meet(&mut self, code: u32, passed: i8) {
-        self.both.resize(code as usize + 1, 0);
-        self.both[code as usize] += one(passed);
     }
 }
 
@@ -233,9 +239,8 @@ fn halves(both: u64) -> [i64; 2] {
 /// Count rollouts and passes of each of `tasks` tasks.
 pub fn count(codes: &[u32], passed: &[i8], tasks: usize) -> Result<Counts> {
     let mut counting = Counting::new(passed);
-    counting.both = vec![0; tasks];
     for codes in codes.chunks(BLOCK) {
-        counting.take(codes);
+        counting.take(codes.len(), codes.iter().map(|&code| (code, 1)), tasks);
     }
     counting.finish(tasks)
 }
@@ -289,97 +294,96 @@ fn stand_together<T: Id>(ids: &[T]) -> bool {
     equal > FEW / 2
 }
 
-/// Texts that come one by one: codes go to a sink, a batch at a time.
+/// What is wrong with entry `at` of an argument.
+#[cold]
+fn refuse(argument: &str, at: usize, problem: &str) -> Error {
+    Error::argument(argument, format!("entry {at} {problem}"))
+}
+
+/// Texts that come in order: their codes go to a sink, a batch at a time.
 pub struct Coder<'a, S> {
     argument: &'a str,
     names: Names,
     sink: S,
-    waiting: [&'a [u8]; BATCH],
-    len: usize,
+    batch: Box<names::Batch<'a>>,
     done: usize,
 }
 
 impl<'a, S: Sink> Coder<'a, S> {
     /// For the texts of what the caller calls `argument`.
     pub fn new(argument: &'a str, sink: S) -> Self {
-        Self { argument, names: Names::default(), sink, waiting: [&[]; BATCH], len: 0, done: 0 }
+        Self { argument, names: Names::default(), sink, batch: Box::new(Batch::new(Text::EMPTY)), done: 0 }
     }
 
-    /// The next text, which must be UTF-8 and not empty.
+    /// The next texts, [`BATCH`] at most, which must be UTF-8 and not empty.
     #[inline]
-    pub fn push(&mut self, text: &'a [u8]) -> Result<()> {
-        if text.is_empty() {
-            return self.refuse_empty();
-        }
-        if let Some(slot) = self.waiting.get_mut(self.len) {
-            *slot = text;
-        }
-        self.len += 1;
-        if self.len == BATCH { self.flush() } else { Ok(()) }
+    pub fn take(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        let known = self.names.len();
+        let found = self.names.intern_batch(&mut self.batch, texts);
+        self.settle(known, found)
     }
 
-    #[cold]
-    fn refuse_empty(&mut self) -> Result<()> {
-        let at = self.done + self.len;
-        // One before it may be wrong too.
-        self.flush()?;
-        Err(Error::argument(self.argument, format!("entry {at} is empty; a task needs a name")))
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let mut codes = [NONE; BATCH];
-        self.names.intern_batch(&self.waiting[..self.len], &mut codes).map_err(|at| {
-            Error::argument(self.argument, format!("entry {} is not valid Unicode text", self.done + at))
-        })?;
-        self.sink.take(&codes[..self.len]);
-        self.done += self.len;
-        self.len = 0;
+    /// Give the codes of the batch to the sink, if all of its texts are ids.
+    fn settle(&mut self, known: usize, found: Result<(), usize>) -> Result<()> {
+        // One that is empty is new once.
+        if found.is_err() || self.names.len() > known {
+            let mut at = self.done;
+            for (text, _, len) in self.batch.runs() {
+                if text.is_empty() {
+                    return Err(refuse(self.argument, at, "is empty; a task needs a name"));
+                }
+                if found == Err(at - self.done) {
+                    return Err(refuse(self.argument, at, "is not valid Unicode text"));
+                }
+                at += len;
+            }
+        }
+        let (len, runs) = (self.batch.len(), self.batch.runs().map(|(_, code, len)| (code, len)));
+        self.sink.take(len, runs, self.names.len());
+        self.done += len;
         Ok(())
     }
 
     /// More texts, by their numbers in `texts`: each of those is looked up once.
     pub fn extend_coded(&mut self, texts: &[&'a [u8]], numbers: impl Iterator<Item = usize>) -> Result<()> {
-        self.flush()?;
         let mut codes = vec![NONE; texts.len()];
         let mut some = [NONE; BATCH];
+        let mut waiting = 0;
         for number in numbers {
             let Some(code) = codes.get_mut(number) else {
-                let problem =
-                    format!("entry {} is number {number} of a dictionary of {}", self.done + self.len, texts.len());
-                return Err(Error::argument(self.argument, problem));
+                let problem = format!("is number {number} of a dictionary of {}", texts.len());
+                return Err(refuse(self.argument, self.done + waiting, &problem));
             };
             if *code == NONE {
                 // In the order of first appearance: not all of them need appear.
-                *code = self.code(texts[number])?;
+                *code = self.code(texts[number], self.done + waiting)?;
             }
-            if let Some(slot) = some.get_mut(self.len) {
+            if let Some(slot) = some.get_mut(waiting) {
                 *slot = *code;
             }
-            self.len += 1;
-            if self.len == BATCH {
-                self.sink.take(&some);
-                (self.len, self.done) = (0, self.done + BATCH);
+            waiting += 1;
+            if waiting == BATCH {
+                self.sink.take(BATCH, some.iter().map(|&code| (code, 1)), self.names.len());
+                (waiting, self.done) = (0, self.done + BATCH);
             }
         }
-        self.sink.take(&some[..self.len]);
-        (self.len, self.done) = (0, self.done + self.len);
+        self.sink.take(waiting, some[..waiting].iter().map(|&code| (code, 1)), self.names.len());
+        self.done += waiting;
         Ok(())
     }
 
     #[cold]
-    fn code(&mut self, text: &[u8]) -> Result<u32> {
-        let at = self.done + self.len;
+    fn code(&mut self, text: &[u8], at: usize) -> Result<u32> {
         match str::from_utf8(text) {
-            Ok("") => Err(Error::argument(self.argument, format!("entry {at} is empty; a task needs a name"))),
+            Ok("") => Err(refuse(self.argument, at, "is empty; a task needs a name")),
             Ok(text) => Ok(self.names.intern(text)),
-            Err(_) => Err(Error::argument(self.argument, format!("entry {at} is not valid Unicode text"))),
+            Err(_) => Err(refuse(self.argument, at, "is not valid Unicode text")),
         }
     }
 
     /// The distinct texts, and the sink that took all codes.
-    pub fn finish(mut self) -> Result<(Names, S)> {
-        self.flush()?;
-        Ok((self.names, self.sink))
+    pub fn finish(self) -> (Names, S) {
+        (self.names, self.sink)
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::BATCH;
 use proptest::prelude::*;
 
 /// Texts that share their ends, or their length, or all but one byte; some with zeros, which padding would hide.
@@ -20,11 +21,10 @@ proptest! {
         let (mut one, mut many) = (Names::default(), Names::default());
         let ids: Vec<u32> = texts.iter().map(|text| one.intern(text)).collect();
         let mut batched = Vec::new();
+        let mut batch = Batch::new(Text::EMPTY);
         for texts in texts.chunks(size) {
-            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            let mut some = [NONE; BATCH];
-            prop_assert_eq!(many.intern_batch(&texts, &mut some), Ok(()));
-            batched.extend_from_slice(&some[..texts.len()]);
+            many.intern_batch(&mut batch, texts.iter().map(String::as_bytes)).expect("text");
+            batched.extend(batch.runs().flat_map(|(_, id, len)| std::iter::repeat_n(id, len)));
         }
         prop_assert_eq!(&ids, &batched);
         let mut met: Vec<&str> = Vec::new();
@@ -47,9 +47,31 @@ proptest! {
 #[test]
 fn a_batch_stops_at_bytes_that_are_no_text() {
     let mut names = Names::default();
-    let mut ids = [NONE; BATCH];
-    assert_eq!(names.intern_batch(&[b"a", b"b", b"\xff", b"c"], &mut ids), Err(2));
+    let mut batch = Batch::new(Text::EMPTY);
+    let refused = names.intern_batch(&mut batch, [&b"a"[..], b"b", b"\xff", b"c"].into_iter());
+    assert_eq!(refused, Err(2));
     assert_eq!(names.iter().collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(names.intern_batch(&[b"b", b"", b"d"], &mut ids), Ok(()));
-    assert_eq!(ids[..3], [1, 2, 3]);
+    assert_eq!(names.intern_batch(&mut batch, [&b"b"[..], b"", b"d"].into_iter()), Ok(()));
+    assert_eq!(batch.runs().map(|(_, id, len)| (id, len)).collect::<Vec<_>>(), [(1, 1), (2, 1), (3, 1)]);
+}
+
+#[test]
+fn marks_of_short_texts_tell_them_apart() {
+    // All lengths on both sides of every way to read one, equal but for one byte, or for zeros at the end.
+    let mut texts: Vec<Vec<u8>> = (0..40).map(|len| vec![0; len]).collect();
+    for len in 1..40 {
+        for at in 0..len {
+            let mut text = vec![b'x'; len];
+            text[at] = b'y';
+            texts.push(text);
+        }
+    }
+    for a in &texts {
+        for b in &texts {
+            assert_eq!(Text::new(a) == Text::new(b), a == b, "{a:?} {b:?}");
+            if a.len() <= SHORT && a != b {
+                assert!(!Text::new(a).mark.is(Text::new(b).mark), "{a:?} {b:?}");
+            }
+        }
+    }
 }

@@ -1,39 +1,49 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Keeps numbers with a hash that is as poor as asked for: of so many bits, in either half.
-#[derive(Default)]
+/// A number with a hash that is as poor as asked for: of so many bits, in either half.
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Poor {
-    kept: Vec<u64>,
-    bits: u32,
-    upper: bool,
+    number: u64,
+    hash: u64,
 }
 
-impl Keeper for Poor {
-    type Key<'a> = u64;
+impl Poor {
+    fn new(number: u64, bits: u32, upper: bool) -> Self {
+        let hash = number % (1 << bits);
+        Self { number, hash: if upper { hash << 32 } else { hash } }
+    }
+}
+
+impl Key for Poor {
+    fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+#[derive(Default)]
+struct Kept(Vec<Poor>);
+
+impl Keeper for Kept {
+    type Key<'a> = Poor;
     type Refusal = u64;
 
-    fn hash(&self, key: &u64) -> u64 {
-        let hash = key % (1 << self.bits);
-        if self.upper { hash << 32 } else { hash }
-    }
-
     fn hash_of(&self, code: u32) -> u64 {
-        self.hash(&self.kept[code as usize])
+        self.0[code as usize].hash
     }
 
-    fn is(&self, code: u32, key: &u64) -> bool {
-        self.kept.get(code as usize) == Some(key)
+    fn is(&self, code: u32, key: &Poor) -> bool {
+        self.0.get(code as usize) == Some(key)
     }
 
     fn prefetch(&self, _code: u32) {}
 
-    fn keep(&mut self, key: &u64, _hash: u64) -> Result<u32, u64> {
-        if *key == u64::MAX {
-            return Err(*key);
+    fn keep(&mut self, key: &Poor, _hash: u64) -> Result<u32, u64> {
+        if key.number == u64::MAX {
+            return Err(key.number);
         }
-        self.kept.push(*key);
-        Ok(u32::try_from(self.kept.len()).expect("few") - 1)
+        self.0.push(*key);
+        Ok(u32::try_from(self.0.len()).expect("few") - 1)
     }
 }
 
@@ -44,24 +54,28 @@ proptest! {
         bits in 0u32..10,
         upper: bool,
     ) {
-        let keys: Vec<u64> = keys.iter().flat_map(|&(key, times)| std::iter::repeat_n(key, times)).collect();
-        let (mut table, mut keeper) = (Table::default(), Poor { bits, upper, ..Poor::default() });
+        let keys = keys.iter().flat_map(|&(key, times)| std::iter::repeat_n(Poor::new(key, bits, upper), times));
+        let keys: Vec<Poor> = keys.collect();
+        let (mut table, mut keeper) = (Table::default(), Kept::default());
         let mut codes = Vec::new();
+        let mut batch = Batch::new(Poor::new(0, 0, false));
         for keys in keys.chunks(BATCH) {
-            let mut some = [NONE; BATCH];
-            prop_assert!(resolve(&mut table, &mut keeper, keys, &mut some).is_ok());
-            codes.extend_from_slice(&some[..keys.len()]);
+            batch.fill(keys.iter().copied());
+            prop_assert_eq!(batch.resolve(&mut table, &mut keeper), Ok(()));
+            prop_assert_eq!(batch.len(), keys.len());
+            codes.extend(batch.runs().flat_map(|(_, code, len)| std::iter::repeat_n(code, len)));
         }
-        let mut met: Vec<u64> = Vec::new();
+        prop_assert_eq!(codes.len(), keys.len());
+        let mut met: Vec<Poor> = Vec::new();
         for (key, code) in keys.iter().zip(codes) {
             if !met.contains(key) {
                 met.push(*key);
             }
             prop_assert_eq!(met[code as usize], *key);
         }
-        prop_assert_eq!(&keeper.kept, &met);
+        prop_assert_eq!(&keeper.0, &met);
         for (code, key) in (0u32..).zip(&met) {
-            prop_assert_eq!(table.find(keeper.hash(key), |code| keeper.is(code, key)), Some(code));
+            prop_assert_eq!(table.find(key.hash, |code| keeper.is(code, key)), Some(code));
         }
         prop_assert_eq!(table.find(0, |_| false), None);
     }
@@ -69,12 +83,15 @@ proptest! {
 
 #[test]
 fn a_refusal_says_where() {
-    let (mut table, mut keeper) = (Table::default(), Poor { bits: 3, ..Poor::default() });
-    let mut codes = [NONE; BATCH];
-    let refused = resolve(&mut table, &mut keeper, &[1, 1, 9, u64::MAX, 2], &mut codes);
-    assert_eq!(refused, Err((3, u64::MAX)));
-    assert_eq!(keeper.kept, [1, 9]);
-    assert_eq!(resolve(&mut table, &mut keeper, &[], &mut codes), Ok(()));
+    let (mut table, mut keeper) = (Table::default(), Kept::default());
+    let key = |number| Poor::new(number, 3, false);
+    let mut batch = Batch::new(key(0));
+    batch.fill([1, 1, 9, u64::MAX, 2].map(key).into_iter());
+    assert_eq!(batch.resolve(&mut table, &mut keeper), Err((3, u64::MAX)));
+    assert_eq!(keeper.0, [1, 9].map(key));
+    batch.fill(std::iter::empty());
+    assert_eq!(batch.resolve(&mut table, &mut keeper), Ok(()));
+    assert_eq!(batch.runs().count(), 0);
 }
 
 #[test]

@@ -67,10 +67,11 @@ proptest! {
         prop_assert_eq!(&count_ids(&ids, &passed).expect("verdicts"), &expected);
         let names: Vec<String> = ids.iter().map(i64::to_string).collect();
         let mut coder = Coder::new("groups", Counting::new(&passed));
-        for name in &names {
-            coder.push(name.as_bytes()).expect("text");
+        let texts: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        for texts in texts.chunks(BATCH) {
+            coder.take(texts.iter().copied()).expect("text");
         }
-        let (known, counting) = coder.finish().expect("text");
+        let (known, counting) = coder.finish();
         prop_assert_eq!(counting.finish(known.len()).expect("verdicts"), expected);
         prop_assert_eq!(known.iter().collect::<Vec<_>>(), distinct.iter().map(i64::to_string).collect::<Vec<_>>());
     }
@@ -115,9 +116,9 @@ fn check_fast<T: Id + std::fmt::Debug + std::hash::Hash>(ids: &[T]) {
 fn counts_are_emptied_before_a_half_overflows() {
     let mut counting = Counting::new(&[1, 0, 1, 1]);
     counting.room = 3;
-    counting.take(&[0, 1, 1]);
+    counting.take(3, [(0, 1), (1, 2)].into_iter(), 2);
     assert_eq!((counting.room, counting.both.as_slice()), (0, &[1 << 32 | 1, 1 << 32 | 2][..]));
-    counting.take(&[2]);
+    counting.take(1, [(2, 1)].into_iter(), 3);
     assert_eq!((counting.room, counting.both.as_slice()), (BLOCK - 1, &[0, 0, 1 << 32 | 1][..]));
     assert_eq!(counting.finish(4).expect("verdicts"), (vec![1, 2, 1, 0], vec![1, 1, 1, 0]));
 }
@@ -126,8 +127,7 @@ fn counts_are_emptied_before_a_half_overflows() {
 fn a_text_that_cannot_be_an_id_is_named() {
     let problem = |texts: &[&'static [u8]]| {
         let mut coder = Coder::new("groups", Vec::new());
-        let pushed = texts.iter().try_for_each(|text| coder.push(text));
-        pushed.and_then(|()| coder.finish().map(|_| ())).expect_err("no id").to_string()
+        texts.chunks(BATCH).try_for_each(|texts| coder.take(texts.iter().copied())).expect_err("no id").to_string()
     };
     assert_eq!(problem(&[b"a", b"", b"\xff"]), "groups: entry 1 is empty; a task needs a name");
     assert_eq!(problem(&[b"a", b"\xff", b""]), "groups: entry 1 is not valid Unicode text");

@@ -40,7 +40,7 @@ pub fn run<J: Job>(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>, job: J
         return detached(py, || {
             let mut coder = Coder::new(name, job.sink(texts.iter().map(Texts::len).sum()));
             texts.iter().try_for_each(|texts| texts.feed(&mut coder))?;
-            let (names, sink) = coder.finish()?;
+            let (names, sink) = coder.finish();
             job.texts(names, IdKind::Text, sink)
         });
     }
@@ -89,12 +89,12 @@ fn from_list<J: Job>(py: Python<'_>, name: &str, list: &Bound<'_, PyList>, job: 
     let refused = |error: Error| to_python(py, &error);
     let mut coder = Coder::new(name, job.sink(list.len()));
     if strings::feed(list, &mut coder).map_err(refused)? {
-        let (names, sink) = coder.finish().map_err(refused)?;
+        let (names, sink) = coder.finish();
         return job.texts(names, IdKind::Text, sink).map_err(refused);
     }
     let (names, kind, codes) = one_by_one(py, name, list)?;
     let mut sink = job.sink(codes.len());
-    sink.take(&codes);
+    sink.take(codes.len(), codes.iter().map(|&code| (code, 1)), names.len());
     job.texts(names, kind, sink).map_err(refused)
 }
 

@@ -8,24 +8,24 @@ use std::ptr;
 
 use kofn_core::Result;
 use kofn_core::arch;
+use kofn_core::table::BATCH;
 use kofn_core::tasks::{Coder, Sink};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
-
-/// Items fetched at a time: their memory comes while others are read.
-const AHEAD: usize = 64;
 
 /// Give a coder the strings of a list; false where an item is none, or holds what UTF-8 cannot.
 ///
 /// The list must be one that nobody else changes meanwhile: see [`settled`].
 pub fn feed<'a, S: Sink>(list: &'a Bound<'_, PyList>, coder: &mut Coder<'a, S>) -> Result<bool> {
     let len = list.len();
-    let mut items = [ptr::null_mut::<ffi::PyObject>(); AHEAD];
+    // Fetched many at a time: their memory comes while others are read.
+    let mut items = [ptr::null_mut::<ffi::PyObject>(); BATCH];
+    let mut texts: [&'a [u8]; BATCH] = [&[]; BATCH];
     // The same object as before is the same text.
     let (mut last, mut text): (*mut ffi::PyObject, &'a [u8]) = (ptr::null_mut(), &[]);
-    for start in (0..len).step_by(AHEAD) {
-        let items = &mut items[..AHEAD.min(len - start)];
+    for start in (0..len).step_by(BATCH) {
+        let items = &mut items[..BATCH.min(len - start)];
         for (at, item) in (start..).zip(items.iter_mut()) {
             // SAFETY: `list` is a list; the item is there, or null is returned with an exception.
             *item = unsafe { ffi::PyList_GetItem(list.as_ptr(), at.cast_signed()) };
@@ -34,7 +34,7 @@ pub fn feed<'a, S: Sink>(list: &'a Bound<'_, PyList>, coder: &mut Coder<'a, S>) 
                 arch::prefetch(unsafe { &**item });
             }
         }
-        for &mut item in items {
+        for (&mut item, to) in items.iter_mut().zip(&mut texts) {
             if item != last {
                 let Some(found) = (unsafe { utf8(item) }) else {
                     drop(PyErr::take(list.py()));
@@ -42,8 +42,9 @@ pub fn feed<'a, S: Sink>(list: &'a Bound<'_, PyList>, coder: &mut Coder<'a, S>) 
                 };
                 (last, text) = (item, found);
             }
-            coder.push(text)?;
+            *to = text;
         }
+        coder.take(texts[..BATCH.min(len - start)].iter().copied())?;
     }
     Ok(true)
 }

@@ -3,6 +3,7 @@
 use arrow_buffer::ArrowNativeType;
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
+use kofn_core::table::BATCH;
 use kofn_core::tasks::{Coder, Sink};
 use kofn_core::{Error, Result};
 use numpy::PyArrayDescr;
@@ -54,20 +55,34 @@ impl Texts {
                     _ => coded::<u64, S>(&self.0, &texts, coder),
                 }
             }
-            _ => each(&self.0, |text| coder.push(text)),
+            _ => each(&self.0, coder),
         }
+    }
+}
+
+/// What takes texts, [`BATCH`] at most at a time.
+trait Taker<'a> {
+    fn take(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Result<()>;
+}
+
+impl<'a, S: Sink> Taker<'a> for Coder<'a, S> {
+    #[inline]
+    fn take(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        Coder::take(self, texts)
+    }
+}
+
+impl<'a> Taker<'a> for Vec<&'a [u8]> {
+    fn take(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        self.extend(texts);
+        Ok(())
     }
 }
 
 /// Texts that rows refer to by number.
 fn values(data: Option<&ArrayData>) -> Result<Vec<&[u8]>> {
     let mut texts = Vec::new();
-    data.map_or(Ok(()), |data| {
-        each(data, |text| {
-            texts.push(text);
-            Ok(())
-        })
-    })?;
+    data.map_or(Ok(()), |data| each(data, &mut texts))?;
     Ok(texts)
 }
 
@@ -80,47 +95,70 @@ fn coded<'a, K: ArrowNativeType, S: Sink>(
     coder.extend_coded(texts, keys.iter().map(|key| key.to_usize().unwrap_or(usize::MAX)))
 }
 
-/// Do `take` with each text of a column that is not coded.
-fn each<'a>(data: &'a ArrayData, take: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+/// Give all texts of a column that is not coded to a taker.
+fn each<'a>(data: &'a ArrayData, taker: &mut impl Taker<'a>) -> Result<()> {
     match data.data_type() {
         _ if data.is_empty() => Ok(()),
-        DataType::Utf8 => by_offsets::<i32>(data, take),
-        DataType::LargeUtf8 => by_offsets::<i64>(data, take),
-        _ => by_views(data, take),
+        DataType::Utf8 => by_offsets::<i32>(data, taker),
+        DataType::LargeUtf8 => by_offsets::<i64>(data, taker),
+        _ => by_views(data, taker),
     }
 }
 
-fn by_offsets<'a, O: ArrowNativeType>(data: &'a ArrayData, mut take: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+fn by_offsets<'a, O: ArrowNativeType>(data: &'a ArrayData, taker: &mut impl Taker<'a>) -> Result<()> {
     let (offsets, bytes) = (data.buffer::<O>(0), data.buffers().get(1).ok_or_else(broken)?.as_slice());
     let offsets = offsets.get(..=data.len()).ok_or_else(broken)?;
-    let mut start = offsets.first().map_or(0, |offset| offset.as_usize());
-    for offset in &offsets[1..] {
-        let end = offset.as_usize();
-        take(bytes.get(start..end).ok_or_else(broken)?)?;
-        start = end;
+    let (mut start, mut lost) = (offsets.first().map_or(0, |offset| offset.as_usize()), Lost(false));
+    for ends in offsets[1..].chunks(BATCH) {
+        let taken = taker.take(ends.iter().map(|end| {
+            let from = std::mem::replace(&mut start, end.as_usize());
+            bytes.get(from..start).unwrap_or_else(|| lost.one())
+        }));
+        lost.check()?;
+        taken?;
     }
     Ok(())
 }
 
 /// A view is a length of 32 bits and up to 12 bytes of text, or its first 4, the number of a buffer and an offset.
-fn by_views<'a>(data: &'a ArrayData, mut take: impl FnMut(&'a [u8]) -> Result<()>) -> Result<()> {
+fn by_views<'a>(data: &'a ArrayData, taker: &mut impl Taker<'a>) -> Result<()> {
     const VIEW: usize = 16;
     let (views, buffers) = data.buffers().split_first().ok_or_else(broken)?;
     let views = views.as_slice().get(data.offset() * VIEW..).ok_or_else(broken)?;
     let (views, _) = views.as_chunks::<VIEW>();
-    for view in views.get(..data.len()).ok_or_else(broken)? {
-        let word = |at: usize| {
-            view.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes) as usize
-        };
-        let len = word(0);
-        let text = if len <= VIEW - 4 {
-            view.get(4..4 + len)
-        } else {
-            buffers.get(word(8)).and_then(|buffer| buffer.as_slice().get(word(12)..word(12) + len))
-        };
-        take(text.ok_or_else(broken)?)?;
+    let mut lost = Lost(false);
+    for views in views.get(..data.len()).ok_or_else(broken)?.chunks(BATCH) {
+        let taken = taker.take(views.iter().map(|view| {
+            let word = |at: usize| {
+                view.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_ne_bytes) as usize
+            };
+            let len = word(0);
+            let text = if len <= VIEW - 4 {
+                view.get(4..4 + len)
+            } else {
+                buffers.get(word(8)).and_then(|buffer| buffer.as_slice().get(word(12)..word(12) + len))
+            };
+            text.unwrap_or_else(|| lost.one())
+        }));
+        lost.check()?;
+        taken?;
     }
     Ok(())
+}
+
+/// Whether a text lay outside its buffer: loops go on without it, so that they need not look.
+struct Lost(bool);
+
+impl Lost {
+    #[cold]
+    fn one<'a>(&mut self) -> &'a [u8] {
+        self.0 = true;
+        &[]
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.0 { Err(broken()) } else { Ok(()) }
+    }
 }
 
 #[cold]
