@@ -8,6 +8,7 @@
 //! processor's extension from one of ours.
 
 pub mod block;
+pub mod stream;
 
 use std::sync::OnceLock;
 

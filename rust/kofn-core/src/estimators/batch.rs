@@ -12,7 +12,7 @@ use super::binomials::Binomials;
 use super::domain::check;
 use super::hypergeometric::Kind;
 use super::spread::{Numbering, Table};
-use crate::arch::{self, Kernel};
+use crate::arch::{self, Kernel, stream};
 use crate::error::{Error, Result};
 use crate::plan::MAX_COUNT;
 use crate::threads;
@@ -109,13 +109,21 @@ impl Counts<'_> {
         threads::map(parts, |(range, rows)| work([pick(&range, self.n, &all_n), pick(&range, self.c, &all_c)], rows))
     }
 
+    /// The same where rows are all that there is to be had; `work` may write some values beyond the last.
+    fn each_rows(&self, out: &mut [f64], width: usize, work: impl Fn([&[i64]; 2], &mut [f64]) + Sync) {
+        let past = stream::is_large(size_of_val(out));
+        self.each_part(out, width, |counts, out| {
+            stream::fill(out, width, past, |rows, out| work(counts.map(|counts| &counts[rows.clone()]), out));
+        });
+    }
+
     /// pass@k or pass^k of every task for every k: `out[i * ks.len() + j]` for task i and `ks[j]`.
     pub fn pass(&self, kind: Kind, ks: &[u64], out: &mut [f64]) -> Result<()> {
         let span = self.checked(Some(ks))?;
         if !span.is_dense(self.len())
             && let Some(binomials) = Binomials::new(span.most, ks, self.len())
         {
-            self.each_part(out, ks.len(), |[n, c], out| binomials.rows(kind, n, c, out));
+            self.each_rows(out, ks.len(), |[n, c], out| binomials.rows(kind, n, c, out));
             return Ok(());
         }
         self.rows(span, ks.len(), out, |n, c, row| {
@@ -179,17 +187,27 @@ impl Counts<'_> {
     ) -> Result<()> {
         let cells = span.cells().unwrap_or(0);
         let numbering = Numbering { least: span.least as u64, by: span.most as u64 + 1 };
-        let mut met = vec![false; cells];
-        for i in 0..self.len() {
+        let number = |i: usize| {
             let (n, c) = self.at(i);
-            met[numbering.of(n, c)] = true;
+            numbering.of(n, c)
+        };
+        // Where tasks are many, so are those of each cell: a look at all of them costs more than the cells.
+        let every = cells < self.len() / 64;
+        let mut met = vec![every; cells];
+        if !every {
+            (0..self.len()).for_each(|i| met[number(i)] = true);
         }
         let mut table = Table::new(cells, width);
         for cell in (0..cells).filter(|&cell| met[cell]) {
             let (n, c) = (span.least + cell / (span.most + 1), cell % (span.most + 1));
-            row(n as u64, c as u64, table.row_mut(cell))?;
+            if c <= n
+                && let Err(error) = row(n as u64, c as u64, table.row_mut(cell))
+                && (!every || (0..self.len()).any(|i| number(i) == cell))
+            {
+                return Err(error);
+            }
         }
-        self.each_part(out, width, |cells, out| table.spread(cells, numbering, out));
+        self.each_rows(out, width, |cells, out| table.spread(cells, numbering, out));
         Ok(())
     }
 }

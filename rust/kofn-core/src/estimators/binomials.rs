@@ -5,7 +5,6 @@
 //! everything within the error rounds to one float, which is then the correctly rounded value.
 
 use super::hypergeometric::{Kind, STEP_ERROR, unchecked};
-use super::spread::{done, room};
 use crate::arch::{self, Kernel};
 use crate::dd::Double;
 use crate::exact::power_of_two;
@@ -76,7 +75,8 @@ impl<'a> Binomials<'a> {
         Some(Self { ks, values, inverses, relative_error })
     }
 
-    /// The values of tasks with these n and c, a row each: `out[i * ks.len() + j]` for task i and `ks[j]`.
+    /// The values of tasks with these n and c, a row each: `out[i * ks.len() + j]` for task i and `ks[j]`;
+    /// `out` has room for less than a group more.
     pub(super) fn rows(&self, kind: Kind, n: &[i64], c: &[i64], out: &mut [f64]) {
         let open = match kind {
             Kind::AtLeastOne => arch::run(Rows { table: self, figure: AtLeastOne(self.relative_error), n, c, out }),
@@ -137,40 +137,42 @@ struct Rows<'a, F> {
     out: &'a mut [f64],
 }
 
-impl<'a, F: Figure> Kernel for Rows<'a, F> {
+impl<F: Figure> Kernel for Rows<'_, F> {
     type Output = Vec<usize>;
     #[inline(always)]
     fn run(self) -> Vec<usize> {
         let Self { table, figure, n, c, out } = self;
         let (width, groups) = (table.ks.len(), table.ks.len().div_ceil(GROUP));
         // What is not there cannot be drawn; 1 minus 1 is no value to round.
-        let certain = if F::KIND == Kind::All { 1.0 } else { 0.0 };
-        let (mut open, mut spare) = (Vec::new(), [0.0; GROUP]);
-        for (i, (&n, &c)) in n.iter().zip(c).enumerate() {
-            let (n, c) = (n.cast_unsigned(), c.cast_unsigned());
-            let u = F::KIND.unwanted(n, c);
-            let row = |table: &'a [Cut], j: u64| &table[usize::try_from(j).unwrap_or(usize::MAX) * groups..][..groups];
-            let (top, bottom) = (row(&table.values, n - u), row(&table.inverses, n));
-            let mut unlike = [0; GROUP];
-            for (group, (top, bottom)) in top.iter().zip(bottom).enumerate() {
-                // No branch between the reading and the writing: compilers make vectors of that.
-                let at = i * width + group * GROUP;
-                let room = room(out, at, &mut spare);
-                let mut values = [0.0; GROUP];
-                for lane in 0..GROUP {
+        let certain: f64 = if F::KIND == Kind::All { 1.0 } else { 0.0 };
+        let mut open = Vec::new();
+        // The last group of a row may reach beyond it: it comes first, so that the first of the next row is written
+        // over that.
+        for group in (0..groups).rev() {
+            let mut at = group * GROUP;
+            for (i, (&n, &c)) in n.iter().zip(c).enumerate() {
+                let (n, c) = (n.cast_unsigned(), c.cast_unsigned());
+                let u = F::KIND.unwanted(n, c);
+                let row = |j: u64| usize::try_from(j).unwrap_or(usize::MAX).wrapping_mul(groups).wrapping_add(group);
+                let (top, bottom) = (&table.values[row(n - u)], &table.inverses[row(n)]);
+                let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<GROUP>()) else { break };
+                at += width;
+                // No branch between the reading and the writing, a choice by bits: compilers make vectors of that.
+                let known = if u == 0 { u64::MAX } else { 0 };
+                let (mut values, mut unlike) = ([0.0; GROUP], false);
+                for (lane, chosen) in values.iter_mut().enumerate() {
                     let product = top.high[lane] * bottom.high[lane];
                     let rest =
                         top.high[lane] * bottom.low[lane] + top.low[lane] * (bottom.high[lane] + bottom.low[lane]);
                     let (value, low, error) = figure.of(product, rest);
                     let (below, above) = (value + (low - error), value + (low + error));
-                    unlike[lane] |= below.to_bits() ^ above.to_bits();
-                    values[lane] = if u == 0 { certain } else { below };
+                    unlike |= below.to_bits() != above.to_bits();
+                    *chosen = f64::from_bits(below.to_bits() & !known | certain.to_bits() & known);
                 }
                 *room = values;
-                done(out, at, &spare);
-            }
-            if u != 0 && unlike.iter().fold(0, |all, bits| all | bits) != 0 {
-                open.push(i);
+                if unlike && u != 0 {
+                    open.push(i);
+                }
             }
         }
         open
@@ -192,7 +194,7 @@ mod tests {
         let Some(table) = table else { return };
         let figure = AtLeastOne(table.relative_error);
         let results = [Level::Baseline, Level::V3, Level::V4].map(|level| {
-            let mut out = vec![0.0; n.len() * ks.len()];
+            let mut out = vec![0.0; n.len() * ks.len() + GROUP];
             let open = run_at(level, Rows { table: &table, figure, n: &n, c: &c, out: &mut out });
             (open, out.iter().map(|value| value.to_bits()).collect::<Vec<_>>())
         });

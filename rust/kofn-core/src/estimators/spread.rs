@@ -2,24 +2,6 @@
 
 use crate::arch::{self, Kernel};
 
-/// Where to write a group of values of one row. The last group of a row may reach beyond it: rows are written in
-/// ascending order, and the next one overwrites what is no part of this one. So every write has a fixed size; at the
-/// end of `out` it goes to `spare`, from where [`done`] takes what fits.
-#[inline(always)]
-pub(super) fn room<'a, const W: usize>(out: &'a mut [f64], at: usize, spare: &'a mut [f64; W]) -> &'a mut [f64; W] {
-    out.get_mut(at..).and_then(|out| out.first_chunk_mut()).unwrap_or(spare)
-}
-
-/// To be called once a group is written.
-#[inline(always)]
-pub(super) fn done<const W: usize>(out: &mut [f64], at: usize, spare: &[f64; W]) {
-    if out.len() < at + W {
-        for (out, value) in out.iter_mut().skip(at).zip(spare) {
-            *out = *value;
-        }
-    }
-}
-
 /// Numbers the (n, c) of tasks whose n lie close together.
 #[derive(Clone, Copy)]
 pub(super) struct Numbering {
@@ -57,7 +39,8 @@ impl Table {
         &mut self.values[row * self.stride..][..self.width]
     }
 
-    /// Write the rows of tasks with these n and c into `out`, one after another.
+    /// Write the rows of tasks with these n and c into `out`, one after another, which has room
+    /// for less than a group more.
     pub(super) fn spread(&self, [n, c]: [&[i64]; 2], numbering: Numbering, out: &mut [f64]) {
         match group(self.width) {
             1 => arch::run(Spread::<1> { table: self, n, c, numbering, out }),
@@ -86,14 +69,16 @@ impl<const W: usize> Kernel for Spread<'_, W> {
     #[inline(always)]
     fn run(self) {
         let Self { table, n, c, numbering, out } = self;
-        let (groups, mut spare) = (table.stride / W, [0.0; W]);
+        let groups = table.stride / W;
         let (rows, _) = table.values.as_chunks::<W>();
-        for (i, (&n, &c)) in n.iter().zip(c).enumerate() {
-            let row = numbering.of(n, c);
-            for (group, values) in rows[row * groups..][..groups].iter().enumerate() {
-                let at = i * table.width + group * W;
-                *room(out, at, &mut spare) = *values;
-                done(out, at, &spare);
+        // The last group of a row may reach beyond it: it comes first, so that the first of the next row is written
+        // over that.
+        for group in (0..groups).rev() {
+            let mut at = group * W;
+            for (&n, &c) in n.iter().zip(c) {
+                let Some(room) = out.get_mut(at..).and_then(|out| out.first_chunk_mut::<W>()) else { break };
+                *room = rows[numbering.of(n, c) * groups + group];
+                at += table.width;
             }
         }
     }

@@ -1,0 +1,147 @@
+//! Writing what will not be read soon: past the caches.
+//!
+//! An ordinary store to a line that is in no cache reads it first, and drives other lines out of the caches later.
+//! Where results are larger than the caches, both are wasted: stores past them move half as many bytes. They pay only
+//! for whole lines, so results are computed into a buffer that stays in the innermost cache, and moved from there.
+
+use std::ops::Range;
+
+/// Results of so many bytes are written past the caches: they outgrow what one core has of them.
+const LARGE: usize = 1 << 22;
+/// Bytes of the buffer, about.
+const BUFFER: usize = 1 << 13;
+/// Values that may be written beyond the last row.
+pub const SPARE: usize = 8;
+
+/// Numbers whose every pattern of bits is one.
+pub trait Plain: Copy + Default {}
+impl Plain for u8 {}
+impl Plain for u32 {}
+impl Plain for f64 {}
+
+/// Whether a result of so many bytes in all goes past the caches.
+#[must_use]
+pub const fn is_large(bytes: usize) -> bool {
+    bytes >= LARGE
+}
+
+/// Fill `out`, rows of `width` values, past the caches if so. `work` is given the numbers of some rows and room for
+/// them, which is longer by [`SPARE`]: where it writes beyond the end of a row, it writes the next one after that.
+#[inline]
+pub fn fill<T: Plain>(out: &mut [T], width: usize, past: bool, mut work: impl FnMut(Range<usize>, &mut [T])) {
+    let some = (BUFFER / size_of::<T>()).div_ceil(width.max(1));
+    let mut buffer = vec![T::default(); some * width + SPARE];
+    for (block, out) in out.chunks_mut((some * width).max(1)).enumerate() {
+        let first = block * some;
+        work(first..first + out.len() / width, &mut buffer[..out.len() + SPARE]);
+        if past {
+            copy(&buffer, out);
+        } else {
+            out.copy_from_slice(&buffer[..out.len()]);
+        }
+    }
+}
+
+/// Copy as many values as both have, past the caches.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn copy<T: Plain>(from: &[T], to: &mut [T]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use x86::copy;
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "these stores have no safe form")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128, _mm256_loadu_si256,
+        _mm256_stream_si256, _mm512_loadu_si512, _mm512_stream_si512,
+    };
+
+    use super::Plain;
+    use crate::arch::{Level, level};
+
+    /// What moves between caches and memory.
+    #[repr(align(64))]
+    struct Line {
+        _bytes: [u8; 64],
+    }
+    const LINE: usize = size_of::<Line>();
+
+    /// Copy as many values as both have, past the caches.
+    pub fn copy<T: Plain>(from: &[T], to: &mut [T]) {
+        let len = from.len().min(to.len());
+        // SAFETY: these numbers have no padding, and any bytes are a line.
+        let (head, lines, tail) = unsafe { to[..len].align_to_mut::<Line>() };
+        let (first, rest) = from[..len].split_at(head.len());
+        let (middle, last) = rest.split_at(rest.len() - tail.len());
+        head.copy_from_slice(first);
+        tail.copy_from_slice(last);
+        let middle = middle.as_ptr().cast::<u8>();
+        // SAFETY: as many bytes stand at `middle` as in `lines`; the processor has what `level` found. The fence orders
+        // these stores before whatever tells others of them.
+        unsafe {
+            match level() {
+                Level::Baseline => move_v1(middle, lines),
+                Level::V3 => move_v3(middle, lines),
+                Level::V4 => move_v4(middle, lines),
+            }
+            _mm_sfence();
+        }
+    }
+
+    macro_rules! moves {
+        ($name:ident, $feature:literal, $vector:ty, $load:ident, $store:ident) => {
+            #[target_feature(enable = $feature)]
+            unsafe fn $name(from: *const u8, lines: &mut [Line]) {
+                for (at, line) in lines.iter_mut().enumerate() {
+                    let to = std::ptr::from_mut(line).cast::<$vector>();
+                    for part in 0..LINE / size_of::<$vector>() {
+                        // SAFETY: `from` has as many bytes as the caller promises, the line so many parts.
+                        unsafe {
+                            let from = from.add(at * LINE + part * size_of::<$vector>());
+                            $store(to.add(part), $load(from.cast()));
+                        }
+                    }
+                }
+            }
+        };
+    }
+    moves!(move_v1, "sse2", __m128i, _mm_loadu_si128, _mm_stream_si128);
+    moves!(move_v3, "avx", __m256i, _mm256_loadu_si256, _mm256_stream_si256);
+    moves!(move_v4, "avx512f", __m512i, _mm512_loadu_si512, _mm512_stream_si512);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_the_alignment_all_is_copied_and_nothing_else() {
+        let from: Vec<u32> = (1..500).collect();
+        for start in 0..20 {
+            for len in [0, 1, 7, 15, 16, 17, 31, 32, 64, 200, 450] {
+                let mut to = vec![0; 499];
+                copy(&from[..len], &mut to[start..start + len]);
+                assert_eq!(to[start..start + len], from[..len]);
+                assert!(to[..start].iter().chain(&to[start + len..]).all(|&value| value == 0));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_whole_and_in_order() {
+        for (rows, width) in [(1, 1), (700, 3), (5000, 8), (3, 4000), (0, 5), (5, 0)] {
+            let number = |rows: Range<usize>, out: &mut [f64]| {
+                assert_eq!(out.len(), rows.len() * width + SPARE);
+                out.iter_mut().zip(rows.start * width..).for_each(|(value, at)| *value = at as f64);
+            };
+            for past in [false, true] {
+                let mut out = vec![0.0; rows * width];
+                fill(&mut out, width, past, number);
+                assert!(out.iter().zip(0..).all(|(&value, at)| value == f64::from(at)));
+            }
+        }
+    }
+}
