@@ -7,10 +7,12 @@
 mod limbs;
 mod round;
 
+use std::borrow::Cow;
+
 use crate::dd::two_sum;
 use limbs::Limbs;
 pub(crate) use round::{divide, power_of_two, round};
-use round::{multiply, subtract, trim};
+use round::{multiply, subtract};
 pub use round::{quotient, ratio};
 
 /// The window never reaches below the square of the least subnormal, 2^-2148.
@@ -126,14 +128,16 @@ impl Exact {
         if n == 0 {
             return f64::NAN;
         }
-        let (negative, mut magnitude, low) = self.magnitude();
+        let (negative, magnitude, low) = self.size();
         if magnitude.is_empty() {
             return 0.0;
         }
         // Two limbs below the point: the quotient then has more than 64 bits, and its remainder only breaks ties.
-        magnitude.splice(0..0, [0, 0]);
-        let remainder = divide(&mut magnitude, n);
-        let value = round(&magnitude, 64 * (low - 2), remainder != 0);
+        let value = zeros(magnitude.len() + 2, |limbs| {
+            limbs[2..].copy_from_slice(&magnitude);
+            let remainder = divide(limbs, n);
+            round(limbs, 64 * (low - 2), remainder != 0)
+        });
         // Not -value: what is too small for a float is 0.0, never -0.0.
         if negative { 0.0 - value } else { value }
     }
@@ -244,19 +248,18 @@ impl Exact {
         if limbs.is_empty() { (0, limbs) } else { (self.low + i32::try_from(zeros).unwrap_or(0), limbs) }
     }
 
-    /// Sign, size and position of the lowest limb.
-    fn magnitude(&self) -> (bool, Vec<u64>, i32) {
+    /// Sign, size and position of the lowest limb; a size may begin with a zero limb.
+    fn size(&self) -> (bool, Cow<'_, [u64]>, i32) {
         let (low, limbs) = self.canonical();
-        let mut limbs = limbs.to_vec();
-        let negative = limbs.last().is_some_and(|&top| sign(top));
-        if negative {
-            let mut carry = true;
-            for limb in &mut limbs {
-                (*limb, carry) = carrying_add(!*limb, 0, carry);
-            }
+        if !limbs.last().is_some_and(|&top| sign(top)) {
+            return (false, Cow::Borrowed(limbs), low);
         }
-        trim(&mut limbs);
-        (negative, limbs, low)
+        let mut limbs = limbs.to_vec();
+        let mut carry = true;
+        for limb in &mut limbs {
+            (*limb, carry) = carrying_add(!*limb, 0, carry);
+        }
+        (true, Cow::Owned(limbs), low)
     }
 }
 
@@ -267,15 +270,36 @@ pub fn variance(sum: &Exact, squares: &Exact, n: u64) -> f64 {
     if n == 0 {
         return f64::NAN;
     }
-    let (_, s, s_low) = sum.magnitude();
-    let (_, q, q_low) = squares.magnitude();
-    let minuend = multiply(&q, &[n]);
-    let subtrahend = multiply(&s, &s);
-    let Some((mut difference, low)) = subtract(&minuend, q_low, &subtrahend, 2 * s_low) else { return 0.0 };
-    difference.splice(0..0, [0, 0, 0]);
-    let first = divide(&mut difference, n);
-    let second = divide(&mut difference, n);
-    round(&difference, 64 * (low - 3), first != 0 || second != 0)
+    apart(sum, squares, n, |difference| {
+        let Some((difference, low)) = difference else { return 0.0 };
+        let first = divide(difference, n);
+        let second = divide(difference, n);
+        round(difference, low, first != 0 || second != 0)
+    })
+}
+
+/// n Q - S², and the exponent of its lowest bit, to `read`; none where it is negative. Below it are three limbs of zeros,
+/// more than two divisions by n take. `squares` is not negative.
+fn apart<T>(sum: &Exact, squares: &Exact, n: u64, read: impl FnOnce(Option<(&mut [u64], i32)>) -> T) -> T {
+    const BELOW: u8 = 3;
+    let below = usize::from(BELOW);
+    let ((_, s, s_low), (_, q, q_low)) = (sum.size(), squares.size());
+    let low = q_low.min(2 * s_low);
+    let (q_at, s_at) = (below + index(q_low - low), below + index(2 * s_low - low));
+    let len = (q_at + q.len() + 1).max(s_at + 2 * s.len());
+    zeros(len + 2 * s.len(), |all| {
+        let (difference, square) = all.split_at_mut(len);
+        multiply(&mut difference[q_at..], &q, &[n]);
+        multiply(square, &s, &s);
+        let negative = subtract(&mut difference[s_at..], square);
+        read((!negative).then_some((difference, 64 * (low - i32::from(BELOW)))))
+    })
+}
+
+/// So many zeros to work on, on the stack if they are few: this is done for each task of a run.
+fn zeros<T>(len: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
+    const FEW: usize = 32;
+    if len <= FEW { work(&mut [0; FEW][..len]) } else { work(&mut vec![0; len]) }
 }
 
 /// The variance of the mean of `n` values over repetitions, s² / n, without bias: none for fewer than two, infinite
@@ -289,12 +313,11 @@ pub fn mean_variance(sum: &Exact, squares: &Exact, n: u64) -> Option<f64> {
 /// Whether `n` values that add up to `sum` can have squares that add up to `squares`: n Q >= S², and nothing of none.
 #[must_use]
 pub fn can_be_squares(sum: &Exact, squares: &Exact, n: u64) -> bool {
-    let (_, s, s_low) = sum.magnitude();
-    let (negative, q, q_low) = squares.magnitude();
+    let (negative, ..) = squares.size();
     if n == 0 {
-        return s.is_empty() && q.is_empty();
+        return sum.is_zero() && squares.is_zero();
     }
-    !negative && subtract(&multiply(&s, &s), 2 * s_low, &multiply(&q, &[n]), q_low).is_none()
+    !negative && apart(sum, squares, n, |difference| difference.is_some())
 }
 
 /// The exact mean of finite values, rounded once; NaN for none.

@@ -2,13 +2,6 @@
 
 use super::low64;
 
-/// Drop zero limbs at the top.
-pub(super) fn trim(limbs: &mut Vec<u64>) {
-    while limbs.last() == Some(&0) {
-        limbs.pop();
-    }
-}
-
 /// Divide in place; the remainder. `divisor` is not 0.
 pub(crate) fn divide(limbs: &mut [u64], divisor: u64) -> u64 {
     let mut remainder = 0;
@@ -20,36 +13,25 @@ pub(crate) fn divide(limbs: &mut [u64], divisor: u64) -> u64 {
     remainder
 }
 
-/// The product.
-pub(super) fn multiply(a: &[u64], b: &[u64]) -> Vec<u64> {
-    let mut product = vec![0; a.len() + b.len()];
+/// Add a · b to `out`, which is 0 and has at least as many limbs as both.
+pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64]) {
     for (i, &x) in a.iter().enumerate() {
         let mut carry = 0;
-        for (limb, &y) in product[i..].iter_mut().zip(b.iter().chain(std::iter::repeat(&0))) {
+        for (limb, &y) in out[i..].iter_mut().zip(b.iter().chain(std::iter::once(&0))) {
             let sum = u128::from(x) * u128::from(y) + u128::from(*limb) + u128::from(carry);
             *limb = low64(sum);
             carry = low64(sum >> 64);
         }
     }
-    product
 }
 
-/// a · 2^(64 `a_low`) - b · 2^(64 `b_low`) with the position of its lowest limb, if it is positive.
-pub(super) fn subtract(a: &[u64], a_low: i32, b: &[u64], b_low: i32) -> Option<(Vec<u64>, i32)> {
-    let low = a_low.min(b_low);
-    let aligned = |limbs: &[u64], at: i32| {
-        let zeros = usize::try_from(at - low).unwrap_or(0);
-        [vec![0; zeros], limbs.to_vec()].concat()
-    };
-    let (mut difference, mut b) = (aligned(a, a_low), aligned(b, b_low));
-    let len = difference.len().max(b.len());
-    difference.resize(len, 0);
-    b.resize(len, 0);
+/// Subtract `b` from `a`, which has at least as many limbs; whether that is negative, as a two's complement then.
+pub(super) fn subtract(a: &mut [u64], b: &[u64]) -> bool {
     let mut borrow = false;
-    for (limb, &y) in difference.iter_mut().zip(&b) {
+    for (limb, &y) in a.iter_mut().zip(b.iter().chain(std::iter::repeat(&0))) {
         (*limb, borrow) = super::borrowing_sub(*limb, y, borrow);
     }
-    (!borrow && difference.iter().any(|&limb| limb != 0)).then_some((difference, low))
+    borrow
 }
 
 /// limbs · 2^exponent, and a little more if `sticky`, to the nearest float, ties to even; `f64::MAX` where that is
