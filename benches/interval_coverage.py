@@ -10,11 +10,10 @@ compute; scorio and evalstats are called; the two bootstraps of rollouts are wri
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -34,7 +33,7 @@ LAWS: dict[str, Law] = {
 }
 Z = 1.959963984540054
 PEERS = ("scorio", "evalstats", "pooled", "two-level")
-REPLICATES = 400
+REPLICATES = 200
 
 
 @dataclass
@@ -61,11 +60,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--peer-runs", type=int, default=400)
+    parser.add_argument("--peer-runs", type=int, default=150)
     parser.add_argument("--most", type=int, default=1000, help="tasks of the largest runs")
-    parser.add_argument(
-        "--cells", type=Path, help="keep the shares there as JSON, which pictures are drawn from"
-    )
     arguments = parser.parse_args()
     cells = [
         cell
@@ -77,8 +73,6 @@ def main() -> int:
     ]
     text = table(cells, arguments.runs, arguments.peer_runs)
     print(text)
-    if arguments.cells:
-        arguments.cells.write_text(json.dumps([asdict(cell) for cell in cells], indent=0) + "\n")
     if arguments.page:
         arguments.page.write_text(text)
     return 0
