@@ -98,43 +98,62 @@ def _tasks(tasks: PerTask) -> Iterator[str]:
     for name, column in tasks.columns().items():
         if isinstance(column, np.ndarray) and np.isinf(column).any():
             raise EncodingError(f"the report cannot be written as JSON: {name} of a task is infinite")
-    labels = [f"{_text(label)}: " for label in tasks.statistics]
     for start in range(0, len(tasks), _PIECE):
         part = slice(start, start + _PIECE)
-        ids = tasks.task[part]
-        counts = [getattr(tasks, name)[part].tolist() for name in COUNTS]
-        codes = tasks.codes[part].tolist()
-        scored = tasks.scored[part].tolist()
-        scores = [getattr(tasks, name)[part].tolist() for name in SCORES]
-        columns = [column[part].tolist() for column in tasks.statistics.values()]
-        ends = [(_text(label), *(end[part].tolist() for end in it)) for label, it in tasks.intervals.items()]
-        noise = [(_text(label), column[part].tolist()) for label, column in tasks.noise.items()]
-        clusters = None if tasks.cluster is None else tasks.cluster[part]
+        # Column by column: a value that many tasks share is written once.
+        heads = [[f'{{"task": {_quoted(task)}' for task in tasks.task[part]]]
+        heads += [_column(f', "{name}": ', getattr(tasks, name)[part]) for name in COUNTS]
+        diagnoses = [*(f', "diagnosis": "{word}"' for word in DIAGNOSES), *[""] * (256 - len(DIAGNOSES))]
+        heads.append([diagnoses[code] for code in tasks.codes[part].tolist()])
+        heads.append(_column(', "scores": {"scored": ', tasks.scored[part], absent=None))
+        heads += [_column(f', "{name}": ', getattr(tasks, name)[part]) for name in SCORES]
+        none = [[""] * len(heads[0])]
+        figures = [_column(f", {_text(label)}: ", column[part]) for label, column in tasks.statistics.items()]
+        ends = [_pairs(f", {_text(label)}: ", a[part], b[part]) for label, (a, b) in tasks.intervals.items()]
+        noise = [_column(f", {_text(label)}: ", column[part]) for label, column in tasks.noise.items()]
+        clusters = [
+            "" if cluster is None else f', "cluster": {_quoted(cluster)}'
+            for cluster in (tasks.cluster[part] if tasks.cluster is not None else [None] * len(none[0]))
+        ]
+        columns = (_joined(heads), *(_joined(known or none) for known in (figures, ends, noise)), clusters)
         rows = []
-        for i, task in enumerate(ids):
-            row = f'{{"task": {_quoted(task)}'
-            for name, column in zip(COUNTS, counts, strict=True):
-                if column[i] != ABSENT:
-                    row += f', "{name}": {column[i]}'
-            if codes[i] < len(DIAGNOSES):
-                row += f', "diagnosis": "{DIAGNOSES[codes[i]]}"'
-            row += f', "scores": {{"scored": {scored[i]}'
-            for name, column in zip(SCORES, scores, strict=True):
-                if (value := column[i]) == value:
-                    row += f', "{name}": {value!r}'
+        for i, (head, values, intervals, noises, cluster) in enumerate(zip(*columns, strict=True)):
             unknown = tasks.unknown(start + i)
-            row += _members(unknown["scores"], ", ") if unknown else ""
-            values = [label + repr(v) for label, c in zip(labels, columns, strict=True) if (v := c[i]) == v]
-            row += f'}}, "statistics": {{{", ".join(values)}}}'
-            if known := [f"{label}: [{a[i]!r}, {b[i]!r}]" for label, a, b in ends if a[i] == a[i]]:
-                row += f', "intervals": {{{", ".join(known)}}}'
-            if known := [f"{label}: {column[i]!r}" for label, column in noise if column[i] == column[i]]:
-                row += f', "noise": {{{", ".join(known)}}}'
-            if clusters is not None and (cluster := clusters[i]) is not None:
-                row += f', "cluster": {_quoted(cluster)}'
-            row += _members(unknown[""], ", ") if unknown else ""
+            row = head + (_members(unknown["scores"], ", ") if unknown else "")
+            row += f'}}, "statistics": {{{values[2:]}}}'
+            row += f', "intervals": {{{intervals[2:]}}}' if intervals else ""
+            row += f', "noise": {{{noises[2:]}}}' if noises else ""
+            row += cluster + (_members(unknown[""], ", ") if unknown else "")
             rows.append(row + "}")
         yield ("\n  " if start == 0 else ",\n  ") + ",\n  ".join(rows)
+
+
+def _column(before: str, column: np.ndarray[Any, Any], *, absent: int | None = ABSENT) -> list[str]:
+    """Return `before` and the value for each value, counts or floats; nothing for one that is absent."""
+    if column.dtype.kind == "f":
+        absent = None
+
+    def written(value: float) -> str:
+        return "" if value != value or value == absent else f"{before}{value!r}"  # noqa: PLR0124  (NaN alone)
+
+    values = column.tolist()
+    # By bits, which tell 0.0 from -0.0.
+    bits = column.view(np.int64).tolist()
+    distinct = dict(zip(bits, values, strict=True))
+    if 2 * len(distinct) > len(values):
+        return [written(value) for value in values]
+    texts = {key: written(value) for key, value in distinct.items()}
+    return [texts[key] for key in bits]
+
+
+def _pairs(before: str, low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> list[str]:
+    """Return the text of each interval."""
+    lows, highs = _column(f"{before}[", low), _column(", ", high)
+    return [f"{a}{b}]" if a else "" for a, b in zip(lows, highs, strict=True)]
+
+
+def _joined(columns: list[list[str]]) -> Iterator[str]:
+    return map("".join, zip(*columns, strict=True))
 
 
 def _members(extras: dict[str, Any], separator: str) -> str:

@@ -188,6 +188,36 @@ impl Batch {
         self.task.is_empty()
     }
 
+    /// Make room for as much as another holds, and a little more: batches of one source are about alike.
+    pub fn reserve_like(&mut self, other: &Self) {
+        fn like<T>(mine: &mut Vec<T>, theirs: &Vec<T>) {
+            mine.reserve(theirs.len() + theirs.len() / 16);
+        }
+        like(&mut self.task, &other.task);
+        like(&mut self.index, &other.index);
+        like(&mut self.status, &other.status);
+        like(&mut self.verifications.offsets, &other.verifications.offsets);
+        like(&mut self.verifications.name, &other.verifications.name);
+        like(&mut self.verifications.score, &other.verifications.score);
+        like(&mut self.verifications.verdict, &other.verifications.verdict);
+        like(&mut self.checks.offsets, &other.checks.offsets);
+        like(&mut self.checks.label, &other.checks.label);
+        like(&mut self.checks.flags, &other.checks.flags);
+        like(&mut self.readings.offsets, &other.readings.offsets);
+        like(&mut self.readings.subject, &other.readings.subject);
+        like(&mut self.readings.metric, &other.readings.metric);
+        like(&mut self.readings.value, &other.readings.value);
+        like(&mut self.tags.offsets, &other.tags.offsets);
+        like(&mut self.tags.name, &other.tags.name);
+        like(&mut self.tags.value, &other.tags.value);
+        like(&mut self.duration, &other.duration);
+        like(&mut self.tokens, &other.tokens);
+        like(&mut self.tool_calls, &other.tool_calls);
+        like(&mut self.tool_errors, &other.tool_errors);
+        like(&mut self.origin, &other.origin);
+        like(&mut self.hash, &other.hash);
+    }
+
     /// The verifications of rollout `i`.
     #[must_use]
     pub fn verifications_of(&self, i: usize) -> std::ops::Range<usize> {

@@ -5,6 +5,16 @@ use super::low64;
 /// Divide in place; the remainder. `divisor` is not 0.
 pub(crate) fn divide(limbs: &mut [u64], divisor: u64) -> u64 {
     let mut remainder = 0;
+    if let Ok(short) = u32::try_from(divisor) {
+        // Two divisions of 64 bits a limb take a fraction of one of 128.
+        let short = u64::from(short);
+        for limb in limbs.iter_mut().rev() {
+            let high = remainder << 32 | *limb >> 32;
+            let low = (high % short) << 32 | *limb & 0xFFFF_FFFF;
+            (*limb, remainder) = (high / short << 32 | low / short, low % short);
+        }
+        return remainder;
+    }
     for limb in limbs.iter_mut().rev() {
         let dividend = u128::from(remainder) << 64 | u128::from(*limb);
         *limb = low64(dividend / u128::from(divisor));

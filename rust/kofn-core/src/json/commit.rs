@@ -15,7 +15,7 @@ impl Recorder {
                 return Err(Fault::new("a header and a rollout stand in one record; write them as two").under("run"));
             }
             self.abandon();
-            return Ok(Record::Header(Box::new(header)));
+            return Ok(Record::Header(header));
         }
         let Some(kind) = self.rollout.kind else {
             let hint = hints::task(text).filter(|_| self.hints);
@@ -154,8 +154,7 @@ impl Recorder {
 
     fn intern_task(&mut self, kind: IdKind, origin: Origin, dictionary: &mut Dictionary) -> Checked<u32> {
         if let Some((text, last, task)) = &self.last
-            && *last == kind
-            && *text == self.task
+            && (self.same_task || (*last == kind && *text == self.task))
         {
             return Ok(*task);
         }

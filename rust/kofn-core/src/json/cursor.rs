@@ -6,7 +6,7 @@
 
 use super::fault::{Checked, Fault};
 use super::number::Number;
-use super::scan::{self, Literal};
+use super::scan::{self, Stretch};
 
 /// Deepest nesting of arrays and objects that is read.
 pub(crate) const MAX_DEPTH: usize = 512;
@@ -57,6 +57,16 @@ impl<'a> Cursor<'a> {
         Self { text, at: 0, depth: 0 }
     }
 
+    /// At a byte of a text that is no part of a character.
+    pub const fn at(text: &'a str, at: usize) -> Self {
+        Self { text, at, depth: 0 }
+    }
+
+    /// To a byte that is no part of a character, with as much open around it.
+    pub const fn go(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// The byte at which it stands.
     pub const fn position(&self) -> usize {
         self.at
@@ -77,14 +87,6 @@ impl<'a> Cursor<'a> {
         self.depth = depth;
     }
 
-    /// Past these bytes, if they stand ahead.
-    #[inline(always)]
-    pub fn pass_all(&mut self, bytes: &[u8]) -> bool {
-        let stand = self.rest().starts_with(bytes);
-        self.at += if stand { bytes.len() } else { 0 };
-        stand
-    }
-
     /// Past one byte that is not part of a character.
     pub const fn step(&mut self) {
         self.at += 1;
@@ -94,31 +96,12 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn scalar(&mut self) -> bool {
         match self.byte() {
-            Some(b'"') => self.quick_text().is_some(),
+            Some(b'"') => self.string().is_ok(),
             Some(b'-' | b'0'..=b'9' | b'N' | b'I') => self.number().is_ok(),
-            Some(b't' | b'f') => self.quick_bool().is_some(),
+            Some(b't' | b'f') => self.boolean().is_ok(),
             Some(b'n') => self.null().is_ok(),
             _ => false,
         }
-    }
-
-    /// A string that begins here.
-    #[inline(always)]
-    pub fn quick_text(&mut self) -> Option<Text<'a>> {
-        let start = self.at + 1;
-        let end = start + scan::plain(self.text.as_bytes(), start);
-        if self.text.as_bytes().get(end) == Some(&b'"') {
-            self.at = end + 1;
-            return Some(Text { raw: self.text.get(start..end)?, escaped: false });
-        }
-        self.string().ok()
-    }
-
-    /// A bool that begins here.
-    #[inline(always)]
-    pub fn quick_bool(&mut self) -> Option<bool> {
-        let value = self.byte() == Some(b't');
-        self.pass_all(if value { b"true" } else { b"false" }).then_some(value)
     }
 
     /// The text from `start` to the position.
@@ -363,8 +346,8 @@ impl<'a> Cursor<'a> {
 
     /// Past these bytes, if they stand ahead.
     #[inline]
-    pub fn pass(&mut self, literal: &Literal) -> bool {
-        let passed = literal.stands(self.text.as_bytes(), self.at);
+    pub fn pass(&mut self, stretch: &Stretch) -> bool {
+        let passed = stretch.stands(self.text.as_bytes(), self.at);
         self.at += passed.unwrap_or(0);
         passed.is_some()
     }

@@ -99,9 +99,9 @@ impl Desk {
         Before { range: self.recorder.range, kind: self.dictionary.tasks.kind, rollouts: self.rollouts }
     }
 
-    /// Read a record; `text` is its text where that was checked already.
-    pub fn record(&mut self, found: Found<'_>, text: Option<&str>, trie: &Trie, options: &Options<'_>) {
-        let outcome = self.project(found, text, trie, options).and_then(|record| match record {
+    /// Read a record; `ahead` is its text, and any after it, where that was checked already.
+    pub fn record(&mut self, found: Found<'_>, ahead: Option<&str>, trie: &Trie, options: &Options<'_>) {
+        let outcome = self.project(found, ahead, trie, options).and_then(|record| match record {
             Record::Rollout => Ok(None),
             Record::Header(header) => self.range(header).map(Some),
         });
@@ -115,17 +115,24 @@ impl Desk {
         }
     }
 
-    fn project(&mut self, found: Found<'_>, text: Option<&str>, trie: &Trie, options: &Options<'_>) -> Checked<Record> {
+    fn project(
+        &mut self,
+        found: Found<'_>,
+        ahead: Option<&str>,
+        trie: &Trie,
+        options: &Options<'_>,
+    ) -> Checked<Record> {
         let Self { memory, recorder, dictionary, .. } = self;
         recorder.begin();
-        let text = text.map_or_else(|| utf8(found.bytes), Ok)?;
+        let ahead = ahead.map_or_else(|| utf8(found.bytes), Ok)?;
+        let text = ahead.get(..found.bytes.len()).unwrap_or_default();
         let origin = Origin {
             source: 0,
             length: u32::try_from(found.bytes.len()).map_err(|_| Fault::new("the record is longer than 4 GiB"))?,
             line: found.number,
             offset: found.offset,
         };
-        Walk { trie, memory, recorder, dictionary, cursor: Cursor::new(text), text }.record()?;
+        Walk { trie, memory, recorder, dictionary, cursor: Cursor::new(text), text, ahead }.record()?;
         let hash = if options.needs.hashes { xxh3_64(found.bytes) } else { 0 };
         self.recorder.finish(text, origin, hash, &mut self.dictionary)
     }

@@ -2,7 +2,9 @@
 
 use super::cursor::Cursor;
 use super::fault::Checked;
-use super::scan::Literal;
+use super::habit::Habit;
+use super::quick;
+use super::scan::Stretch;
 
 /// Steps of a form that is followed; larger ones seldom repeat.
 const STEPS: usize = 64;
@@ -14,44 +16,73 @@ const PATIENCE: u8 = 32;
 pub(crate) struct Form {
     steps: Vec<Step>,
     misses: u8,
+    /// Scalars that were always the same became part of the bytes around them.
+    joined: bool,
 }
 
 /// Some bytes, and perhaps a scalar after them.
 #[derive(Debug)]
 struct Step {
-    literal: Literal,
+    stretch: Stretch,
     scalar: bool,
+    habit: Habit,
 }
 
 impl Form {
     /// Past an array or object, checking its syntax: by the form it had last time if it has it again. What does not
     /// stand there as expected is parsed as if nothing had been, so a form changes no result and no message.
+    /// `ahead` is the cursor's text, and perhaps some after it.
     #[inline]
-    pub fn skip(&mut self, cursor: &mut Cursor<'_>) -> Checked<()> {
+    pub fn skip(&mut self, cursor: &mut Cursor<'_>, ahead: &str) -> Checked<()> {
         if self.misses >= PATIENCE {
             return cursor.skip();
         }
-        if let Some(end) = self.follow(cursor) {
+        let start = cursor.position();
+        if let Some(end) = self.follow(ahead, start) {
             self.misses = 0;
-            *cursor = end;
+            cursor.go(end);
             return Ok(());
         }
-        let start = cursor.position();
         cursor.skip()?;
         self.misses += 1;
         self.learn(cursor.since(start));
+        if std::mem::take(&mut self.joined) {
+            self.steps.iter_mut().for_each(|step| step.habit.give_up());
+        }
         Ok(())
     }
 
-    /// The position after a value of this form.
-    fn follow<'a>(&self, cursor: &Cursor<'a>) -> Option<Cursor<'a>> {
-        let mut cursor = cursor.clone();
-        for step in &self.steps {
-            if !cursor.pass(&step.literal) || (step.scalar && !cursor.scalar()) {
-                return None;
+    /// The position after a value of this form that stands at `at`.
+    fn follow(&mut self, text: &str, mut at: usize) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let mut fixed = None;
+        for (number, step) in self.steps.iter_mut().enumerate() {
+            at += step.stretch.stands(bytes, at)?;
+            if step.scalar {
+                let start = at;
+                at = quick::scalar(bytes, at).or_else(|| {
+                    let mut cursor = Cursor::at(text, at);
+                    cursor.scalar().then(|| cursor.position())
+                })?;
+                if step.habit.is_watched() && step.habit.note(bytes.get(start..at)?) {
+                    fixed = Some(number);
+                }
             }
         }
-        (!self.steps.is_empty()).then_some(cursor)
+        if let Some(number) = fixed {
+            self.join(number);
+        }
+        (!self.steps.is_empty()).then_some(at)
+    }
+
+    /// Make one step of two, the scalar between which is always the same.
+    #[cold]
+    fn join(&mut self, at: usize) {
+        if let Some([one, two]) = self.steps.get_mut(at..at + 2) {
+            two.stretch = one.stretch.through(one.habit.value(), &two.stretch);
+            self.steps.remove(at);
+            self.joined = true;
+        }
     }
 
     /// Take the form of a value whose syntax was checked.
@@ -91,14 +122,11 @@ impl Form {
 
     /// Add bytes and perhaps a scalar; false, and no form at all, when it becomes too large.
     fn push(&mut self, bytes: &[u8], scalar: bool) -> bool {
-        let mut pieces = bytes.chunks(Literal::MOST).peekable();
-        while let Some(piece) = pieces.next() {
-            let Some(literal) = Literal::new(piece).filter(|_| self.steps.len() < STEPS) else {
-                self.steps.clear();
-                return false;
-            };
-            self.steps.push(Step { literal, scalar: scalar && pieces.peek().is_none() });
+        if self.steps.len() >= STEPS {
+            self.steps.clear();
+            return false;
         }
+        self.steps.push(Step { stretch: Stretch::new(bytes), scalar, habit: Habit::default() });
         true
     }
 }
@@ -167,7 +195,7 @@ mod tests {
                 let text = format!("{text}, \"next\"");
                 let mut cursor = Cursor::new(&text);
                 let by_form = match cursor.kind() {
-                    Ok(Kind::Array | Kind::Object) => form.skip(&mut cursor),
+                    Ok(Kind::Array | Kind::Object) => form.skip(&mut cursor, &text),
                     _ => cursor.skip(),
                 };
                 let by_form = by_form.map(|()| cursor.position()).map_err(|fault| fault.problem().to_owned());
@@ -181,12 +209,12 @@ mod tests {
         let mut form = Form::default();
         let first = r#"[{"metric": "latency", "a very long key indeed, longer than a literal may be": [1, {}]}, null]"#;
         let mut cursor = Cursor::new(first);
-        form.skip(&mut cursor).expect("valid");
+        form.skip(&mut cursor, first).expect("valid");
         let second = first.replace("latency", "x\\\"").replace('1', "true").replace("null", "0.25");
-        let end = form.follow(&Cursor::new(&second)).expect("the same form");
-        assert_eq!(end.position(), second.len());
+        let end = form.follow(&second, 0).expect("the same form");
+        assert_eq!(end, second.len());
         for other in ["[]", &second.replace("true", "[]"), &second.replace("0.25", "01"), &second.replace(", {}", "")] {
-            assert!(form.follow(&Cursor::new(other)).is_none(), "{other}");
+            assert!(form.follow(other, 0).is_none(), "{other}");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Piece {
                 let from = start + blank;
                 let found =
                     Found { bytes: record, number: desk.records, offset: from as u64, unfinished: length.is_none() };
-                desk.record(found, text.and_then(|text| text.get(from..from + record.len())), trie, options);
+                desk.record(found, text.and_then(|text| text.get(from..)), trie, options);
             }
             start += line.len() + 1;
         }

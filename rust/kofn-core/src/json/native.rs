@@ -39,9 +39,24 @@ pub(super) struct Rollout {
     pub(super) total: Option<i64>,
     pub(super) tool_calls: Option<i64>,
     pub(super) tool_errors: Option<i64>,
-    pub(super) header: Option<Header>,
+    pub(super) header: Option<Box<Header>>,
     /// Lowest and highest recorded score.
     pub(super) scores: Option<(f64, f64)>,
+}
+
+/// A text that comes again and again, with its id in the dictionary of a moment.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Known {
+    text: Box<str>,
+    id: u32,
+    /// The dictionary, by [`Recorder::dictionaries`]; 0 for none.
+    dictionary: u64,
+}
+
+impl Known {
+    pub fn new(text: &str) -> Self {
+        Self { text: text.into(), id: 0, dictionary: 0 }
+    }
 }
 
 /// Where a mapping keeps what messages must name without a value at hand.
@@ -100,6 +115,8 @@ pub(crate) struct Recorder {
     pub(super) rollout: Rollout,
     /// The task's id; decoded.
     pub(super) task: String,
+    /// It is that of the record before, and `task` was not touched.
+    pub(super) same_task: bool,
     /// The task of the record before: files list rollouts of a task together.
     pub(super) last: Option<(String, IdKind, u32)>,
     /// Paths for messages about what several fields say together.
@@ -112,6 +129,8 @@ pub(crate) struct Recorder {
     pub(super) reading: Reading,
     pub(super) mark: Mark,
     pub(super) scratch: String,
+    /// How many dictionaries there were so far.
+    dictionaries: u64,
 }
 
 /// An empty batch with the columns that are needed.
@@ -144,6 +163,7 @@ impl Recorder {
             verifier: mapping.verifier.clone(),
             rollout: Rollout::default(),
             task: String::new(),
+            same_task: false,
             last: None,
             paths: Paths::new(mapping),
             hints: mapping.hints,
@@ -154,6 +174,7 @@ impl Recorder {
             reading: Reading::default(),
             mark: Mark::default(),
             scratch: String::new(),
+            dictionaries: 0,
         }
     }
 
@@ -164,17 +185,36 @@ impl Recorder {
         }
         (self.range, self.extremes, self.last) = (range, None, None);
         (self.skewed, self.halves) = (0, 0);
+        self.dictionaries += 1;
+    }
+
+    /// The id of a text that comes again and again.
+    #[inline]
+    pub(super) fn known(&self, text: &mut Known, dictionary: &mut Dictionary) -> u32 {
+        if text.dictionary != self.dictionaries {
+            (text.id, text.dictionary) = (dictionary.texts.intern(&text.text), self.dictionaries);
+        }
+        text.id
+    }
+
+    /// The id of a label; 0 where there are no columns for them.
+    #[inline]
+    pub(super) fn label(&self, label: &mut Known, dictionary: &mut Dictionary) -> u32 {
+        if self.needs.checks { self.known(label, dictionary) } else { 0 }
     }
 
     /// The batch so far, leaving an empty one.
     pub fn take(&mut self) -> Batch {
-        std::mem::replace(&mut self.batch, columns(self.needs))
+        let mut next = columns(self.needs);
+        next.reserve_like(&self.batch);
+        std::mem::replace(&mut self.batch, next)
     }
 
     /// Ready for a record.
     pub fn begin(&mut self) {
         self.rollout = Rollout::default();
         self.task.clear();
+        self.same_task = false;
         self.top.clear();
         self.inside = false;
         self.mark = Mark {
@@ -219,7 +259,7 @@ impl Recorder {
 
     /// A header stands here.
     pub fn declare(&mut self, header: Header) {
-        self.rollout.header = Some(header);
+        self.rollout.header = Some(Box::new(header));
     }
 
     /// An error is recorded, by the rollout or by the verifier that is open.
@@ -236,15 +276,12 @@ impl Recorder {
         };
         match target {
             Target::Verification { name: fixed, score_stands, verdict_stands } => {
-                self.nested.clear();
-                self.inside = true;
-                self.nested.name = name.or_else(|| fixed.as_ref().map(|name| dictionary.texts.intern(name)));
-                self.nested.score_stands = *score_stands;
-                self.nested.verdict_stands = *verdict_stands;
+                let name = name.or_else(|| fixed.as_ref().map(|name| dictionary.texts.intern(name)));
+                self.verification_opens(name, *score_stands, *verdict_stands);
             }
             Target::Check { label, required } => {
                 let label = name.or_else(|| label.as_ref().map(|label| dictionary.texts.intern(label)));
-                self.check = Check { label, required: *required == Required::Always, passed: None };
+                self.check_opens(label, *required == Required::Always);
             }
             _ => self.reading = Reading { metric: name, ..Reading::default() },
         }
@@ -276,16 +313,44 @@ impl Recorder {
         let Some(passed) = passed else {
             return Err(Fault::new("is missing: whether the check passed must be true or false").under("passed"));
         };
-        let keep = self.needs.checks;
         let draft = self.draft();
         if let Required::Kind(kind) = required {
             draft.kinds.push((draft.flags.len(), kind.clone()));
         }
-        draft.flags.push(if flag { REQUIRED } else { 0 } | if passed { PASSED } else { 0 });
+        self.keep_check(label, flag, passed);
+        Ok(())
+    }
+
+    /// A verification begins.
+    #[inline]
+    pub(super) fn verification_opens(&mut self, name: Option<u32>, score_stands: bool, verdict_stands: bool) {
+        self.nested.clear();
+        self.inside = true;
+        (self.nested.name, self.nested.score_stands, self.nested.verdict_stands) = (name, score_stands, verdict_stands);
+    }
+
+    /// A check begins.
+    #[inline]
+    pub(super) fn check_opens(&mut self, label: Option<u32>, required: bool) {
+        self.check = Check { label, required, passed: None };
+    }
+
+    /// A check ends that is required if it says so. `None`: something is missing.
+    #[inline]
+    pub(super) fn check_ends(&mut self) -> Option<()> {
+        let Check { label, required, passed } = self.check;
+        self.keep_check(label?, required, passed?);
+        Some(())
+    }
+
+    #[inline]
+    fn keep_check(&mut self, label: u32, required: bool, passed: bool) {
+        let keep = self.needs.checks;
+        let draft = self.draft();
+        draft.flags.push(if required { REQUIRED } else { 0 } | if passed { PASSED } else { 0 });
         if keep {
             draft.labels.push(label);
         }
-        Ok(())
     }
 
     fn close_reading(&mut self, dictionary: &mut Dictionary) -> Checked<()> {

@@ -9,12 +9,12 @@
 //! Copies of a key are told by one bit for each key that an object was seen to have.
 
 use super::cursor::{Cursor, Text};
+use super::effect::Effect;
 use super::form::Form;
-use super::native::Recorder;
 use super::number::Scalar;
-use super::scan::Literal;
+use super::scan::Stretch;
+use super::tracks::Ears;
 use super::trie::Trie;
-use crate::names::Dictionary;
 
 /// Routes that are kept: more mean that records are not alike, and following pays no more.
 const MOST: usize = 1024;
@@ -33,13 +33,8 @@ pub(super) enum Op {
     Leave,
     /// At a key, by its bit.
     Key(u8),
-    /// A scope opens, named by a key, or closes: the number of its target.
-    Open(usize, Option<Box<str>>),
-    Close(usize),
-    /// A list of checks stands here.
-    Checks,
-    /// An error stands here.
-    Broke(usize),
+    /// Anything the recorder was told.
+    Tell(Effect),
 }
 
 /// The value to which a route leads.
@@ -55,30 +50,32 @@ pub(super) enum Goal {
     End,
 }
 
+/// Some bytes, and the value after them.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub stretch: Stretch,
+    pub goal: Goal,
+    /// The place of the value, and how many arrays and objects are open around it.
+    pub place: usize,
+    pub depth: usize,
+    form: Form,
+}
+
 /// A way from one value to the next.
 #[derive(Debug)]
-struct Route {
-    literal: Literal,
-    /// What does not fit into the literal.
-    rest: Box<[u8]>,
-    ops: Box<[Op]>,
-    goal: Goal,
-    /// The place of the value, and how many arrays and objects are open around it.
-    place: usize,
-    depth: usize,
-    form: Form,
+pub(super) struct Route {
+    pub way: Way,
+    pub ops: Box<[Op]>,
 }
 
 /// All of them.
 #[derive(Debug)]
-pub(crate) struct Routes {
+pub(super) struct Routes {
     /// By the place where they start: the nodes of the trie, then, for each node, its members without an edge.
-    places: Vec<Vec<Route>>,
+    pub places: Vec<Vec<Route>>,
     /// Names of those members, by node.
     others: Vec<Vec<Box<str>>>,
     count: usize,
-    /// For each open object, the keys that it has.
-    seen: Vec<u64>,
 }
 
 impl Routes {
@@ -88,7 +85,6 @@ impl Routes {
             places: std::iter::repeat_with(Vec::new).take(2 * nodes).collect(),
             others: vec![Vec::new(); nodes],
             count: 0,
-            seen: Vec::new(),
         }
     }
 
@@ -96,78 +92,23 @@ impl Routes {
     fn other(&self, node: usize) -> usize {
         self.others.len() + node
     }
-
-    /// Give the whole record to the recorder. `None`: it must be begun anew and walked.
-    pub fn follow(
-        &mut self,
-        text: &str,
-        trie: &Trie,
-        recorder: &mut Recorder,
-        dictionary: &mut Dictionary,
-    ) -> Option<()> {
-        let Self { places, seen, .. } = self;
-        seen.clear();
-        let mut cursor = Cursor::new(text);
-        let mut keys = 0_u64;
-        let mut place = 0;
-        loop {
-            let route = places.get_mut(place)?.iter_mut().find(|route| route.leads(&mut cursor))?;
-            for op in &route.ops {
-                match op {
-                    Op::Key(bit) => {
-                        let bit = 1 << bit;
-                        if keys & bit != 0 {
-                            return None;
-                        }
-                        keys |= bit;
-                    }
-                    Op::Enter => {
-                        seen.push(keys);
-                        keys = 0;
-                    }
-                    Op::Leave => keys = seen.pop()?,
-                    Op::Open(target, name) => {
-                        let name = name.as_deref().map(|raw| Text { raw, escaped: false });
-                        recorder.open(trie.targets.get(*target)?, name, dictionary).ok()?;
-                    }
-                    Op::Close(target) => recorder.close(trie.targets.get(*target)?, dictionary).ok()?,
-                    Op::Checks => recorder.checks(),
-                    Op::Broke(target) => recorder.broke(trie.targets.get(*target)?),
-                }
-            }
-            match &route.goal {
-                Goal::Scalar(target, key) => {
-                    let target = trie.targets.get(*target)?;
-                    let key = Text { raw: key, escaped: false };
-                    // One call for each kind: a value of unknown kind would travel through memory.
-                    match cursor.peek()? {
-                        b'"' => recorder.scalar(target, Scalar::Text(cursor.quick_text()?), key, dictionary),
-                        b't' | b'f' => recorder.scalar(target, Scalar::Bool(cursor.quick_bool()?), key, dictionary),
-                        _ => recorder.scalar(target, Scalar::Number(cursor.number().ok()?), key, dictionary),
-                    }
-                    .ok()?;
-                }
-                Goal::Any | Goal::Object => {
-                    if matches!(cursor.peek(), Some(b'{' | b'[')) {
-                        cursor.enter(route.depth);
-                        route.form.skip(&mut cursor).ok()?;
-                    } else if !cursor.scalar() {
-                        return None;
-                    }
-                }
-                Goal::End => return Some(()),
-            }
-            place = route.place;
-        }
-    }
 }
 
-impl Route {
+impl Way {
+    pub fn new(stretch: Stretch, goal: Goal, place: usize, depth: usize) -> Self {
+        Self { stretch, goal, place, depth, form: Form::default() }
+    }
+
+    /// The same, with a form of its own.
+    pub fn again(&self) -> Self {
+        Self::new(self.stretch.clone(), self.goal.clone(), self.place, self.depth)
+    }
+
     /// Past its bytes, if they stand ahead and such a value after them.
     #[inline]
-    fn leads(&self, cursor: &mut Cursor<'_>) -> bool {
+    pub fn leads(&self, cursor: &mut Cursor<'_>) -> bool {
         let mut after = cursor.clone();
-        if !after.pass(&self.literal) || (!self.rest.is_empty() && !after.pass_all(&self.rest)) {
+        if !after.pass(&self.stretch) {
             return false;
         }
         let leads = match (&self.goal, after.peek()) {
@@ -179,6 +120,27 @@ impl Route {
             *cursor = after;
         }
         leads
+    }
+
+    /// Give the value ahead to the recorder; `ahead` is the record, and perhaps some text after it. `None`: something
+    /// is wrong with the record.
+    #[inline(never)]
+    pub fn take(&mut self, cursor: &mut Cursor<'_>, ahead: &str, ears: &mut Ears<'_>) -> Option<()> {
+        let Ears { trie, recorder, dictionary } = ears;
+        match &self.goal {
+            Goal::Scalar(target, key) => {
+                let target = trie.targets.get(*target)?;
+                let key = Text { raw: key, escaped: false };
+                let kind = cursor.kind().ok()?;
+                recorder.scalar(target, Scalar::read(cursor, kind).ok()?, key, dictionary).ok()
+            }
+            Goal::Any | Goal::Object if matches!(cursor.peek(), Some(b'{' | b'[')) => {
+                cursor.enter(self.depth);
+                self.form.skip(cursor, ahead).ok()
+            }
+            Goal::Any | Goal::Object => cursor.scalar().then_some(()),
+            Goal::End => Some(()),
+        }
     }
 }
 
@@ -202,6 +164,11 @@ impl Trace {
 
     pub fn op(&mut self, op: Op) {
         self.ops.push(op);
+    }
+
+    /// The recorder was told something.
+    pub fn tell(&mut self, effect: Effect) {
+        self.ops.push(Op::Tell(effect));
     }
 
     /// What was just met has no route.
@@ -250,17 +217,12 @@ impl Trace {
         if self.lost || bytes.len() > LONGEST || known.len() >= FORKS || routes.count >= MOST {
             return;
         }
-        let (first, rest) = bytes.split_at(bytes.len().min(Literal::MOST));
-        let Some(literal) = Literal::new(first) else { return };
-        let same = |route: &Route| {
-            route.literal == literal && *route.rest == *rest && *route.ops == *self.ops && route.goal == goal
-        };
+        let stretch = Stretch::new(bytes);
+        let same = |Route { way, ops }: &Route| way.stretch == stretch && **ops == *self.ops && way.goal == goal;
         if known.iter().any(same) {
             return;
         }
-        let ops = self.ops.as_slice().into();
-        let form = Form::default();
-        known.push(Route { literal, rest: rest.into(), ops, goal, place, depth: cursor.depth(), form });
+        known.push(Route { way: Way::new(stretch, goal, place, cursor.depth()), ops: self.ops.as_slice().into() });
         routes.count += 1;
     }
 }

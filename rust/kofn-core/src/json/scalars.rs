@@ -179,22 +179,42 @@ impl Recorder {
     /// A task's id (spec 1).
     fn task(&mut self, scalar: Scalar<'_>) -> Checked<()> {
         self.task.clear();
+        self.same_task = false;
         let (kind, text) = id(&scalar, &mut self.scratch)?;
         self.task.push_str(text);
         self.rollout.kind = Some(kind);
         Ok(())
     }
 
+    /// A task's id that is text, and not empty.
+    #[inline]
+    pub(super) fn text_task(&mut self, id: &str) {
+        self.rollout.kind = Some(IdKind::Text);
+        self.same_task = self.last.as_ref().is_some_and(|(last, kind, _)| *kind == IdKind::Text && last == id);
+        if !self.same_task {
+            self.task.clear();
+            self.task.push_str(id);
+        }
+    }
+
     fn duration(&mut self, scalar: Scalar<'_>, seconds: f64) -> Checked<()> {
         let Scalar::Number(number) = scalar else { return Err(scalar.not("a number of seconds")) };
-        if let Some(value) = number.finite()? {
-            let value = value * seconds;
-            if value < -1.0 {
-                return Err(Fault::new(format!("a duration of {} is negative", scalar.shown())));
-            }
-            self.rollout.duration = Some(value + 0.0);
+        if let Some(value) = number.finite()?
+            && self.lasted(value * seconds).is_none()
+        {
+            return Err(Fault::new(format!("a duration of {} is negative", scalar.shown())));
         }
         Ok(())
+    }
+
+    /// A duration; none that is too negative for clock skew.
+    #[inline]
+    pub(super) fn lasted(&mut self, seconds: f64) -> Option<()> {
+        if seconds < -1.0 {
+            return None;
+        }
+        self.rollout.duration = Some(seconds + 0.0);
+        Some(())
     }
 
     fn score(&mut self, target: &Target, scalar: Scalar<'_>, words: &[(String, f64)]) -> Checked<()> {
@@ -204,12 +224,15 @@ impl Recorder {
             Scalar::Text(_) if words.is_empty() => return Err(scalar.not("a number or a bool: scores are never text")),
             Scalar::Text(_) => Some(meaning(self.text(target, scalar)?, pairs(words), "score", &listed(words))?),
         };
-        if let Some(score) = score {
-            let range = self.range;
-            self.draft().set_score(score, range)?;
-            let (low, high) = self.rollout.scores.unwrap_or((score, score));
-            self.rollout.scores = Some((low.min(score), high.max(score)));
-        }
+        score.map_or(Ok(()), |score| self.scored(score))
+    }
+
+    /// A score of the verification that is open, or of the rollout.
+    pub(super) fn scored(&mut self, score: f64) -> Checked<()> {
+        let range = self.range;
+        self.draft().set_score(score, range)?;
+        let (low, high) = self.rollout.scores.unwrap_or((score, score));
+        self.rollout.scores = Some((low.min(score), high.max(score)));
         Ok(())
     }
 
@@ -251,7 +274,7 @@ fn index(scalar: Scalar<'_>, base: u64) -> Checked<u64> {
     }
 }
 
-fn status(found: &str, words: &[(String, Status)]) -> Checked<Status> {
+pub(super) fn status(found: &str, words: &[(String, Status)]) -> Checked<Status> {
     if !words.is_empty() {
         return meaning(found, pairs(words), "status", &listed(words));
     }

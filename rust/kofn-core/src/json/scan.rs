@@ -13,8 +13,13 @@ const SHORT: usize = 4;
 #[inline(always)]
 pub(crate) fn plain(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
-    match rest.first_chunk::<BLOCK>().map(block::specials) {
-        Some(found) if found != 0 => found.trailing_zeros() as usize,
+    let Some((first, after)) = rest.split_first_chunk::<BLOCK>() else { return far(rest) };
+    let found = block::specials(first);
+    if found != 0 {
+        return found.trailing_zeros() as usize;
+    }
+    match after.first_chunk::<BLOCK>().map(block::specials) {
+        Some(found) if found != 0 => BLOCK + found.trailing_zeros() as usize,
         _ => far(rest),
     }
 }
@@ -82,9 +87,11 @@ fn more_digits(mut rest: &[u8]) -> usize {
 
 /// Some bytes that are expected: at most [`Literal::MOST`] of them, none that match nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Literal {
+struct Literal {
     bytes: [u8; 2 * BLOCK],
     length: u8,
+    /// A bit for each byte.
+    mask: u32,
 }
 
 impl Literal {
@@ -92,28 +99,72 @@ impl Literal {
 
     /// These bytes, if they are not too many.
     pub fn new(text: &[u8]) -> Option<Self> {
-        let mut literal = Self { bytes: [0; Self::MOST], length: u8::try_from(text.len()).ok()? };
+        let mask = ((1_u64 << text.len().min(63)) - 1) & 0xFFFF_FFFF;
+        let (length, mask) = (u8::try_from(text.len()).ok()?, u32::try_from(mask).ok()?);
+        let mut literal = Self { bytes: [0; Self::MOST], length, mask };
         literal.bytes.get_mut(..text.len())?.copy_from_slice(text);
         Some(literal)
     }
 
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+
     /// Its length, if these bytes stand at `at`.
-    #[inline]
+    #[inline(always)]
     pub fn stands(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let length = usize::from(self.length);
-        if length == 0 {
-            return None;
-        }
         let rest = bytes.get(at..)?;
         let equal = if let Some(found) = rest.first_chunk::<{ Self::MOST }>() {
-            let (mine, theirs) = (self.bytes.as_chunks::<BLOCK>().0, found.as_chunks::<BLOCK>().0);
-            let halves = mine.iter().zip(theirs).rev();
-            let same = halves.fold(0, |same, (a, b)| same << BLOCK | u64::from(block::equal(a, b)));
-            (same + 1) & ((1 << length) - 1) == 0
+            let ([low, high], [first, second]) = (halves(&self.bytes), halves(found));
+            let same = block::equal(low, first) | block::equal(high, second) << BLOCK;
+            same & self.mask == self.mask
         } else {
             rest.get(..length)? == self.bytes.get(..length)?
         };
-        equal.then_some(length)
+        (equal && length > 0).then_some(length)
+    }
+}
+
+#[inline(always)]
+fn halves(bytes: &[u8; Literal::MOST]) -> [&[u8; BLOCK]; 2] {
+    let (first, second) = bytes.split_at(BLOCK);
+    // Each half is a block.
+    [first.first_chunk().unwrap_or(&[0; BLOCK]), second.first_chunk().unwrap_or(&[0; BLOCK])]
+}
+
+/// Any number of bytes that are expected.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stretch {
+    head: Literal,
+    rest: Box<[u8]>,
+}
+
+impl Stretch {
+    pub fn new(bytes: &[u8]) -> Self {
+        let (head, rest) = bytes.split_at(bytes.len().min(Literal::MOST));
+        // The head is not too long.
+        Self { head: Literal::new(head).unwrap_or_default(), rest: rest.into() }
+    }
+
+    pub fn len(&self) -> usize {
+        usize::from(self.head.length) + self.rest.len()
+    }
+
+    /// One stretch of this one, some bytes and another one.
+    pub fn through(&self, bytes: &[u8], other: &Self) -> Self {
+        let parts = [self.head.as_bytes(), &self.rest, bytes, other.head.as_bytes(), &other.rest];
+        Self::new(&parts.concat())
+    }
+
+    /// Its length, if these bytes stand at `at`; an empty one stands nowhere.
+    #[inline(always)]
+    pub fn stands(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let head = self.head.stands(bytes, at)?;
+        if self.rest.is_empty() || bytes.get(at + head..)?.starts_with(&self.rest) {
+            return Some(head + self.rest.len());
+        }
+        None
     }
 }
 
@@ -162,6 +213,19 @@ mod tests {
             }
         }
         assert!(Literal::new(&text).is_none());
+        for (length, through) in (0..text.len()).flat_map(|length| [(length, length / 3), (length, 2 * length / 3)]) {
+            let whole = Stretch::new(&text[..length]);
+            let (first, last) = (Stretch::new(&text[..length / 3]), Stretch::new(&text[through..length]));
+            assert_eq!(first.through(&text[length / 3..through], &last), whole);
+            assert_eq!(whole.stands(&text, 0), (length > 0).then_some(length));
+            assert_eq!(whole.len(), length);
+            for at in 0..length {
+                let mut other = text.clone();
+                other[at] ^= 0x80;
+                assert_eq!(whole.stands(&other, 0), None);
+                assert_eq!(whole.stands(&text[..at], 0), None);
+            }
+        }
         assert_eq!(Literal::default().stands(&text, 0), None);
     }
 }

@@ -74,12 +74,13 @@ impl Draft {
         {
             return Err(Fault::new(format!("{score} lies outside the run's score_range [{low}, {high}]")));
         }
-        match self.score.replace(score) {
-            Some(before) if before != score => {
-                Err(Fault::new(format!("{score} contradicts the score {before} recorded beside it")))
-            }
-            _ => Ok(()),
+        if let Some(before) = self.score
+            && before != score
+        {
+            return Err(Fault::new(format!("{score} contradicts the score {before} recorded beside it")));
         }
+        self.score = Some(score);
+        Ok(())
     }
 
     /// Settle score and verdict, and append the verification to the batch.

@@ -4,11 +4,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::cursor::{Cursor, Kind, Text};
 use super::declare;
+use super::effect::Effect;
 use super::fault::{Checked, Fault, shown};
 use super::mapping::Target;
 use super::native::Recorder;
 use super::number::Scalar;
 use super::routes::{Goal, Op, Routes, Trace};
+use super::tracks::{Ears, Tracks};
 use super::trie::{Node, Trie};
 use crate::names::Dictionary;
 
@@ -16,6 +18,7 @@ use crate::names::Dictionary;
 #[derive(Debug)]
 pub(crate) struct Memory {
     routes: Routes,
+    tracks: Tracks,
     trace: Trace,
     /// Keys that no edge names, of all objects that are open: their hashes and places.
     others: Vec<(u64, usize)>,
@@ -23,7 +26,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub fn new(trie: &Trie) -> Self {
-        Self { routes: Routes::new(trie), trace: Trace::default(), others: Vec::new() }
+        Self { routes: Routes::new(trie), tracks: Tracks::default(), trace: Trace::default(), others: Vec::new() }
     }
 }
 
@@ -35,13 +38,16 @@ pub(crate) struct Walk<'w, 'a> {
     pub dictionary: &'w mut Dictionary,
     pub cursor: Cursor<'a>,
     pub text: &'a str,
+    /// The text, and what stands after it where that is at hand: blocks are read across its end.
+    pub ahead: &'a str,
 }
 
 impl Walk<'_, '_> {
-    /// Read the whole record into the recorder's draft.
+    /// Read the whole record into the draft of a recorder that was begun.
     pub fn record(&mut self) -> Checked<()> {
-        self.recorder.begin();
-        if self.memory.routes.follow(self.text, self.trie, self.recorder, self.dictionary).is_some() {
+        let Memory { routes, tracks, .. } = self.memory;
+        let mut ears = Ears { trie: self.trie, recorder: self.recorder, dictionary: self.dictionary };
+        if tracks.follow(routes, self.text, self.ahead, &mut ears).is_some() {
             return Ok(());
         }
         self.recorder.abandon();
@@ -150,12 +156,12 @@ impl Walk<'_, '_> {
         if let Some((number, target)) = opened {
             let name = if node.captured { Some(key) } else { None };
             self.recorder.open(target, name, self.dictionary)?;
-            self.memory.trace.op(Op::Open(number, name.map(|name| name.raw.into())));
+            self.memory.trace.tell(Effect::Open(number, name.map(|name| name.raw.into())));
         }
         self.inner(id, node, kind, key)?;
         if let Some((number, target)) = opened {
             self.recorder.close(target, self.dictionary)?;
-            self.memory.trace.op(Op::Close(number));
+            self.memory.trace.tell(Effect::Close(number));
         }
         Ok(())
     }
@@ -172,7 +178,7 @@ impl Walk<'_, '_> {
             }
             (Kind::Object, Some((number, target @ (Target::Error | Target::VerifierError)))) => {
                 self.recorder.broke(target);
-                trace.op(Op::Broke(number));
+                trace.tell(Effect::Broke(number));
                 trace.value(routes, &self.cursor, Ok(id), Goal::Object);
                 self.cursor.skip()?;
                 self.memory.trace.value_ends(&self.cursor);
@@ -185,7 +191,7 @@ impl Walk<'_, '_> {
             (Kind::Object, _) if node.is_object() => self.object(id, node),
             (Kind::Array, _) if let Some(element) = node.element => {
                 if node.checks {
-                    trace.op(Op::Checks);
+                    trace.tell(Effect::Checks);
                     self.recorder.checks();
                 }
                 self.array(element)

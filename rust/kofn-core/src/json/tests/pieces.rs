@@ -88,19 +88,54 @@ proptest! {
         let needs = if needs { Needs::ALL } else { Needs::default() };
         let how = How { needs: Some(needs), skip_errors: true, ..How::default() };
         // The first one twice, so that each has something to be like.
-        let lines: Vec<&String> = lines.iter().flat_map(|line| [line, line]).take(20).collect();
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let together = read_with(bytes(&text), how).expect("skipped");
-        let (mut rows, mut skipped) = (Vec::new(), Vec::new());
-        for (at, line) in lines.iter().enumerate() {
-            let alone = read_with(bytes(format!("{line}\n")), how).expect("skipped");
-            rows.extend(alone.rows());
-            let numbered = |message: &String| message.replacen("line 1", &format!("line {}", at + 1), 1);
-            skipped.extend(alone.reading.skipped_first.iter().map(numbered));
-        }
-        prop_assert_eq!(together.rows(), rows);
-        prop_assert_eq!(together.reading.skipped_first, skipped);
+        let lines: Vec<String> = lines.iter().flat_map(|line| [line, line]).take(20).cloned().collect();
+        read_alike(&lines, how)?;
     }
+
+    #[test]
+    fn what_came_to_be_expected_is_still_checked(
+        base in line(),
+        // A byte of the line and what stands in its place, or a digit of it and another one.
+        others in vec((any::<prop::sample::Index>(), prop::option::of("[\\[\\]{}\",:0-9a-zé \\\\.-]"), 1..5_usize), 1..6),
+        needs in any::<bool>(), end in "[ \t\r]{0,2}"
+    ) {
+        let needs = if needs { Needs::ALL } else { Needs::default() };
+        let how = How { needs: Some(needs), skip_errors: true, ..How::default() };
+        // Often enough for every value to become part of the bytes around it.
+        let mut lines = vec![base.clone(); 12];
+        for (at, byte, times) in others {
+            let mut line = base.clone();
+            let digits: Vec<usize> = line.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(at, _)| at).collect();
+            let at = match &byte {
+                None if !digits.is_empty() => digits[at.index(digits.len())],
+                _ => at.index(line.len().max(1)),
+            };
+            if line.is_char_boundary(at) && line.is_char_boundary(at + 1) {
+                line.replace_range(at..=at, byte.as_deref().unwrap_or("7"));
+            }
+            lines.extend(std::iter::repeat_n(line + &end, times));
+            lines.push(base.clone());
+        }
+        // Twenty bad ones are listed.
+        lines.truncate(20);
+        read_alike(&lines, how)?;
+    }
+}
+
+/// That lines give together what each gives alone.
+fn read_alike(lines: &[String], how: How<'_>) -> Result<(), TestCaseError> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let together = read_with(bytes(&text), how).expect("skipped");
+    let (mut rows, mut skipped) = (Vec::new(), Vec::new());
+    for (at, line) in lines.iter().enumerate() {
+        let alone = read_with(bytes(format!("{line}\n")), how).expect("skipped");
+        rows.extend(alone.rows());
+        let numbered = |message: &String| message.replacen("line 1", &format!("line {}", at + 1), 1);
+        skipped.extend(alone.reading.skipped_first.iter().map(numbered));
+    }
+    prop_assert_eq!(together.rows(), rows);
+    prop_assert_eq!(together.reading.skipped_first, skipped);
+    Ok(())
 }
 
 #[test]
