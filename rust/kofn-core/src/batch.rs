@@ -190,7 +190,7 @@ impl Batch {
 
     /// Make room for as much as another holds, and a little more: batches of one source are about alike.
     pub fn reserve_like(&mut self, other: &Self) {
-        fn like<T>(mine: &mut Vec<T>, theirs: &Vec<T>) {
+        fn like<T>(mine: &mut Vec<T>, theirs: &[T]) {
             mine.reserve(theirs.len() + theirs.len() / 16);
         }
         like(&mut self.task, &other.task);

@@ -11,7 +11,7 @@ pub(crate) fn divide(limbs: &mut [u64], divisor: u64) -> u64 {
         for limb in limbs.iter_mut().rev() {
             let high = remainder << 32 | *limb >> 32;
             let low = (high % short) << 32 | *limb & 0xFFFF_FFFF;
-            (*limb, remainder) = (high / short << 32 | low / short, low % short);
+            (*limb, remainder) = (((high / short) << 32) | (low / short), low % short);
         }
         return remainder;
     }

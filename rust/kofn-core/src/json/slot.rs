@@ -20,9 +20,9 @@ const NULL: Class = 6;
 /// By byte.
 static CLASSES: [Class; 256] = {
     let mut classes = [OTHER; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        classes[byte] = match byte as u8 {
+    let mut byte = u8::MAX;
+    loop {
+        classes[byte as usize] = match byte {
             b'"' => TEXT,
             b'-' | b'0'..=b'9' | b'N' | b'I' => NUMBER,
             b't' | b'f' => FLAG,
@@ -30,9 +30,11 @@ static CLASSES: [Class; 256] = {
             b'n' => NULL,
             _ => OTHER,
         };
-        byte += 1;
+        if byte == 0 {
+            break classes;
+        }
+        byte -= 1;
     }
-    classes
 };
 
 /// The class of a byte ahead.

@@ -86,13 +86,12 @@ impl Tracks {
             if node.class == END {
                 return Some(());
             }
-            at = match node.slot.take(ahead, start, ears.recorder) {
-                Some(end) => end,
-                None => {
-                    let mut cursor = Cursor::at(record, start);
-                    node.way.take(&mut cursor, ahead, ears)?;
-                    cursor.position()
-                }
+            at = if let Some(end) = node.slot.take(ahead, start, ears.recorder) {
+                end
+            } else {
+                let mut cursor = Cursor::at(record, start);
+                node.way.take(&mut cursor, ahead, ears)?;
+                cursor.position()
             };
             fixed = node.habit.is_watched() && node.habit.note(bytes.get(start..at)?) && !node.joined;
             likely = node.next.likely;
