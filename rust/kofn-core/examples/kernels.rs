@@ -9,6 +9,8 @@ use kofn_core::error::Unit;
 use kofn_core::estimators::batch::Counts;
 use kofn_core::estimators::hypergeometric::Kind;
 use kofn_core::estimators::rows::Order;
+use kofn_core::inference::bootstrap::{self, Ends};
+use kofn_core::inference::{Moments, Sample};
 use kofn_core::json::{Mapping, Options, Source};
 use kofn_core::names::{IdKind, Names};
 use kofn_core::plan::{Needs, Plan};
@@ -21,7 +23,7 @@ use kofn_core::tasks;
 
 type Kernel = (&'static str, fn() -> Result<()>);
 
-const KERNELS: [Kernel; 10] = [
+const KERNELS: [Kernel; 12] = [
     ("pass_at_k: 10,000 tasks, n to 1,000, 8 ks", pass_many),
     ("pass_at_k: 100,000 tasks, n = 16, 5 ks", pass_repeated),
     ("best_of_k: 10,000 tasks of 16 scores, 16 ks", best_of_16),
@@ -32,6 +34,8 @@ const KERNELS: [Kernel; 10] = [
     ("tasks: 1,000,000 integers", integers),
     ("checks: 100,000 rollouts of about 5", checks),
     ("native file to report: 10,000 records", native),
+    ("bootstrap: 1,000 tasks, each its own value", bootstrap_of_scores),
+    ("bootstrap: 10,000 tasks of 17 values", bootstrap_of_shares),
 ];
 
 fn main() {
@@ -206,4 +210,21 @@ fn native() -> Result<()> {
         tally.estimate()
     })
     .map(drop)
+}
+
+fn bootstrap_of(values: &[f64]) {
+    let sample = Sample::of(values);
+    let given: Vec<_> = Moments::of(&sample).into_iter().map(|moments| (sample, moments)).collect();
+    measured(|| bootstrap::intervals(&given, 0.95, Ends::Bca, 7));
+}
+
+fn bootstrap_of_scores() -> Result<()> {
+    bootstrap_of(&scores(1000));
+    Ok(())
+}
+
+fn bootstrap_of_shares() -> Result<()> {
+    let mut random = Random(7);
+    bootstrap_of(&(0..10_000).map(|_| random.below(17) as f64 / 16.0).collect::<Vec<_>>());
+    Ok(())
 }

@@ -18,6 +18,7 @@ pub mod names;
 pub mod nearest;
 pub mod plan;
 pub mod policies;
+pub mod random;
 pub mod reading;
 pub mod run;
 pub mod seen;

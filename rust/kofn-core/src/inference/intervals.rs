@@ -22,6 +22,10 @@ pub enum Method {
     StudentT,
     /// The same, corrected for skewness by Hall's transformation.
     SkewT,
+    /// Quantiles of the means of resampled tasks.
+    Percentile,
+    /// The same, moved for bias and skewness.
+    Bca,
 }
 
 impl Method {
@@ -32,6 +36,8 @@ impl Method {
             Self::Wilson => "wilson",
             Self::StudentT => "student_t",
             Self::SkewT => "skew_t",
+            Self::Percentile => "percentile_bootstrap",
+            Self::Bca => "bca_bootstrap",
         }
     }
 }

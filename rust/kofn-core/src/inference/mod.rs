@@ -3,6 +3,7 @@
 //! A [`Sample`] is such a column: the values of a statistic, or the differences of two. Everything here reads it
 //! through exact sums, so the bits depend on the values alone, never on their order.
 
+pub mod bootstrap;
 pub mod convolution;
 pub mod counts;
 pub mod intervals;
