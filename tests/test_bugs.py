@@ -22,7 +22,6 @@ CASES = {
 LEFT_OUT = {
     "B49": "baselines of a training group: training weights",
     "B57": "maj@k is not among the statistics of a report",
-    "B65": "bootstrap intervals",
 }
 TESTED: set[str] = set()
 
@@ -393,3 +392,16 @@ def test_a_standard_error_is_not_lost() -> None:
 def test_the_task_is_the_unit() -> None:
     records = [{"task": task, "passed": task == "t1"} for task in ("t1", "t2") for _ in range(4)]
     assert kofn.Run.from_records(records).report(["pass@1"])["pass@1"].standard_error == pytest.approx(0.5)
+
+
+@case("B65")
+def test_one_seed_draws_one_interval() -> None:
+    records = [record for i in range(5) for record in passes(1, i % 2, i > 2, task=f"t{i}")]
+    options = {"statistics": ["pass@1"], "interval": "percentile", "seed": 1}
+    first = run_of(records).report(**options)
+    assert first.to_json() == run_of(records).report(**options).to_json()
+    assert first.to_json() != run_of(records).report(**(options | {"seed": 2})).to_json()
+    # As many tasks are drawn as there are, with replacement: the outermost of all resamples are one task five times.
+    wide = run_of(records).report("pass@1", interval="percentile", seed=1, confidence=1 - 2**-50)["pass@1"]
+    values = first.per_task.statistics["pass@1"]
+    assert (wide.low, wide.high) == pytest.approx((values.min(), values.max()))

@@ -70,7 +70,7 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
     words += (
         " --on-error skip --on-duplicate last --on-ungradable indeterminate --by suite --fail-under pass^5=0"
     )
-    words += " --confidence 0.9 --interval student --cluster repo"
+    words += " --confidence 0.9 --interval bootstrap --seed 7 --cluster repo"
     assert main(words.split()) == 0
     assert runs.paths == ["a.jsonl", "b.jsonl"]
     assert runs.options == {
@@ -89,7 +89,8 @@ def test_every_option_arrives(runs: Call, capsys: pytest.CaptureFixture[str]) ->
         "by": "suite",
         "cluster": "repo",
         "confidence": 0.9,
-        "interval": "student",
+        "interval": "bootstrap",
+        "seed": 7,
     }
     assert capsys.readouterr().err == ""
 

@@ -101,6 +101,18 @@ for part in np.array_split(np.arange(R), 5):
     total.update(**{name: column[part] for name, column in columns.items()})
 note("accumulator", total.to_bytes(), total.report().to_json())
 
+# Resamples: many values, few, in clusters, and a report's.
+from kofn.estimators import bootstrap_mean
+for name, values in (("many", random.gamma(2, size=3_000)), ("few", verdicts[:50_000] * 0.5), ("small", np.arange(9) ** 2.0)):
+    for method in ("bca", "percentile"):
+        note(f"bootstrap {name} {method}", bootstrap_mean(values, seed=7, method=method))
+    note(f"bootstrap {name} clusters", bootstrap_mean(values, clusters=np.arange(len(values)) // 3))
+note("bootstrap columns", *bootstrap_mean(random.gamma(2, size=(500, 3))))
+resampled = total.report(interval="bootstrap", seed=3)
+note("bootstrap report", resampled.to_json())
+small = kofn.Run.from_arrays(groups=np.arange(3_200) // 8, passed=verdicts[:3_200]).report("pass@1")
+note("band", small.curve("pass@k").low, small.curve("pass^k").high)
+
 # A file.
 note("file", report_files([sys.argv[1]], denominator="recorded", on_short="omit").to_json())
 note("run", kofn.read(sys.argv[1]).report(denominator="recorded", on_short="omit").to_json())

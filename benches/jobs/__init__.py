@@ -1,9 +1,10 @@
 """The jobs: each takes a scale (1 for the sizes that the goals name) and yields pieces of work."""
 
-from jobs import checks, counts, files, loop, passes, scores
+from jobs import bootstrap, checks, counts, files, loop, passes, scores
 
 PEERS = (
     "duckdb",
+    "evalstats",
     "inspect_ai",
     "msgspec",
     "numba",
@@ -24,5 +25,6 @@ JOBS = {
     "best": scores.ordering,
     "verl": scores.resampling,
     "file": files.reading,
+    "bootstrap": bootstrap.resampling,
     "loop": loop.looping,
 }

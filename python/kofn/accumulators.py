@@ -139,12 +139,18 @@ class Accumulator:
                 raise ArgumentTypeError(f"merge takes accumulators, not {type(other).__name__}")
             self._tally.merge(other._tally)  # noqa: SLF001 - one of its own kind
 
-    def report(self, *, confidence: float | None = 0.95, interval: Interval = "default") -> Report:
+    def report(
+        self,
+        *,
+        confidence: float | None = 0.95,
+        interval: Interval = "default",
+        seed: int | None = None,
+    ) -> Report:
         """Report on everything added so far.
 
         Parameters
         ----------
-        confidence, interval
+        confidence, interval, seed
             As in `Run.report`.
 
         Raises
@@ -154,7 +160,7 @@ class Accumulator:
         InputError
             If nothing was added, or more rollouts of a task than were requested.
         """
-        return report_of(self._tally, confidence, interval)
+        return report_of(self._tally, confidence, interval, seed)
 
     def to_bytes(self) -> bytes:
         """Return the content as bytes: the same for the same content, whatever the order it came in."""
@@ -236,6 +242,7 @@ def report_run(
     cluster: str | None = None,
     confidence: float | None = 0.95,
     interval: Interval = "default",
+    seed: int | None = None,
 ) -> Report:
     """Report on a run; see `Run.report`."""
     decided, chosen = resolve(policy, threshold)
@@ -251,4 +258,4 @@ def report_run(
         cluster=cluster,
     )
     tally.add_run(run._core, mask(decided, run))  # noqa: SLF001 - the run's core is for this
-    return report_of(tally, confidence, interval)
+    return report_of(tally, confidence, interval, seed)

@@ -269,7 +269,7 @@ def _pilots(reports: Sequence[Report], label: str, on_mismatch: OnMismatch) -> t
 
 def _variance(pilots: Sequence[_Pilot]) -> float:
     values = pilots[0].values if len(pilots) == 1 else pilots[1].values - pilots[0].values
-    found = _core.paired(np.zeros(len(values)), np.ascontiguousarray(values), None, 0.95, False)
+    found = _core.paired(np.zeros(len(values)), np.ascontiguousarray(values), None, 0.95, "default", 0)
     return 0.0 if found is None else float(found["standard_error"]) ** 2 * len(values)
 
 

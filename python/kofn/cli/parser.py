@@ -69,6 +69,7 @@ examples
   kofn report run.jsonl --fail-under pass^5=0.6 --fail-under coverage=0.95
 
 """
+_INTERVALS = ("default", "student", "bootstrap", "percentile")
 _COMPARE = """\
 Compare a new run with a baseline on their common tasks, each task against
 itself: how far apart they are (new minus baseline), how sure that is, which
@@ -167,7 +168,8 @@ def _report(it: argparse.ArgumentParser) -> None:
     sure = it.add_argument_group("how sure")
     sure.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="how many of 100 intervals hold the true figure, as a share; a larger one makes them longer (default: 0.95)")  # fmt: skip
     sure.add_argument("--cluster", metavar="TAG", help="tasks with the same value of this tag are not independent: intervals are then over its values")  # fmt: skip
-    sure.add_argument("--interval", choices=("default", "student"), default="default", help="Wilson where tasks are 0 or 1, else t corrected for skewness; or plain t")  # fmt: skip
+    sure.add_argument("--interval", choices=_INTERVALS, default="default", help="Wilson where tasks are 0 or 1, else t corrected for skewness; plain t; or resampled tasks, BCa or percentile")  # fmt: skip
+    sure.add_argument("--seed", type=_seed, metavar="N", help="of the resamples (default: 0)")
     gates = it.add_argument_group("gates")
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
     gates.add_argument("--strict", action="store_true", help="a gate passes if the whole interval reaches V, falls short if all of it is below, else is not decided: exit with 3")  # fmt: skip
@@ -183,8 +185,10 @@ def _compare(it: argparse.ArgumentParser) -> None:
     asked.add_argument("--on-mismatch", choices=("raise", "intersect"), default="raise", help="runs with different tasks: an error, or compare the common ones")  # fmt: skip
     asked.add_argument("--cluster", metavar="TAG", help="tasks with the same value of this tag count as one")
     asked.add_argument("--confidence", type=_number, default=0.95, metavar="C", help="of the intervals (default: 0.95)")  # fmt: skip
-    asked.add_argument("--interval", choices=("default", "student"), default="default", help="Student's t over tasks corrected for skewness; or plain t")  # fmt: skip
-    asked.add_argument("--seed", type=_seed, default=0, metavar="N", help="of signs that have to be drawn")
+    asked.add_argument("--interval", choices=_INTERVALS, default="default", help="Student's t over tasks corrected for skewness; plain t; or resampled tasks, BCa or percentile")  # fmt: skip
+    asked.add_argument(
+        "--seed", type=_seed, default=0, metavar="N", help="of signs and resamples that have to be drawn"
+    )
     gates = it.add_argument_group("gates on the new runs")
     gates.add_argument("--fail-if-worse", action="append", default=[], metavar="L[=M]", help="exit with 1 if the interval of the difference lies below -M (default 0); repeat for more")  # fmt: skip
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip

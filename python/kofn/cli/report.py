@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         cluster=arguments.cluster,
         confidence=arguments.confidence,
         interval=arguments.interval,
+        seed=arguments.seed,
     )
     output.write(_text(report, arguments), arguments.output)
     return gates.judge(report, asked, strict=arguments.strict)

@@ -47,6 +47,8 @@ class Difference:
         Standard error of `value` over repeated runs of these very tasks; None where some task cannot tell it.
     method : str or None
         How the interval was made.
+    replicates : int or None
+        How many resamples of the tasks it rests on; the comparison's settings hold their seed.
     no_interval : str or None
         Why there is no interval.
     confidence : float
@@ -77,6 +79,7 @@ class Difference:
     confidence: float = 0.95
     units: int = 0
     adjusted_p_value: float | None = None
+    replicates: int | None = None
 
     def __float__(self) -> float:
         return self.value

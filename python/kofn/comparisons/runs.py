@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kofn.comparisons.difference import Difference
 from kofn.comparisons.join import Joined, OnMismatch, join, listed
 from kofn.comparisons.sources import Reading, report_of
 from kofn.comparisons.tasks import ComparedTasks
+from kofn.reports.intervals import whole_seed
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Counts = tuple[Ints, Ints, Ints, Ints]
     Comparable = Run | Report | str | os.PathLike[str]
 
-Interval = Literal["default", "student"]
+Interval = Literal["default", "student", "bootstrap", "percentile"]
 _STRATIFIED = {"pass@1", "pass^1", "pass_rate"}
 
 
@@ -72,10 +73,11 @@ def compare(
         each task belongs to. Whole clusters then count as one.
     confidence : float
         Of the intervals.
-    interval : {"default", "student"}
-        Student's t over tasks, corrected for skewness or not.
+    interval : {"default", "student", "bootstrap", "percentile"}
+        Student's t over tasks, corrected for skewness or not; or quantiles of the mean differences of 10,000 resamples
+        of the tasks, moved for bias and skewness (BCa) or as they are.
     seed : int
-        Of the sign-flip test where signs have to be drawn.
+        Of the resamples, and of the sign-flip test where signs have to be drawn.
     names : tuple of str
         What to call the runs.
 
@@ -138,11 +140,10 @@ def compare_reports(
 ) -> Comparison:
     """Compare two reports; see `compare`. `asked` and `also` are canonical labels; `also` stands beside the default ones too."""
     _word("on_mismatch", on_mismatch, ("raise", "intersect"))
-    _word("interval", interval, ("default", "student"))
+    _word("interval", interval, get_args(Interval))
     if not 0 < confidence < 1:
         raise _values.outside("confidence", f"{_values.shown(confidence)} is not between 0 and 1, as 0.95 is")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
-        raise _values.outside("seed", f"{_values.shown(seed)} is not a whole number from 0 to 2^64 - 1")
+    whole_seed(seed)
     joined = join(a, b, on_mismatch, names)
     clusters, notes = cluster_codes(cluster, (a, b), joined.tasks)
     make = _Maker(a, b, joined, clusters, confidence, interval, seed)
@@ -223,7 +224,7 @@ class _Maker:
 
     def difference(self, label: str, a: NDArray[np.float64], b: NDArray[np.float64]) -> Difference | None:
         """Return the difference of a label; None where no task has it in both runs."""
-        found = _core.paired(a, b, self.clusters, self.confidence, self.interval == "student")
+        found = _core.paired(a, b, self.clusters, self.confidence, self.interval, self.seed)
         if found is None:
             return None
         both = ~np.isnan(b - a)
@@ -254,6 +255,7 @@ class _Maker:
             exact_method=approximate,
             noise=noise,
             method=found["method"],
+            replicates=found.get("replicates"),
             no_interval=found.get("why"),
             confidence=self.confidence,
             units=units,

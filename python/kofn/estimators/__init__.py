@@ -6,6 +6,7 @@ the last bit here, in reports and in accumulators. Those whose name ends in ``_p
 `probability_above`, rest on a prior instead: they are model-based, take any k, and are never mixed with the others.
 """
 
+from kofn.estimators.bootstrap import BootstrapMean, bootstrap_mean
 from kofn.estimators.counts import (
     at_least_m_of_k,
     exactly_m_of_k,
@@ -26,10 +27,12 @@ from kofn.estimators.posterior import (
 from kofn.estimators.scores import best_of_k, median_of_k, order_statistic_of_k, quantile_of_k, worst_of_k
 
 __all__ = [
+    "BootstrapMean",
     "at_least_m_of_k",
     "at_least_m_of_k_posterior",
     "bayes_at_n",
     "best_of_k",
+    "bootstrap_mean",
     "exactly_m_of_k",
     "expected_attempts",
     "g_pass_at_k",

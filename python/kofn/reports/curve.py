@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from kofn import _core
 from kofn.errors import ArgumentError, RefusedError
+from kofn.reports.intervals import check, whole_seed
 from kofn.reports.tasks import ABSENT
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ _SPELLINGS = {"pass_at_k": "pass@k", "pass_hat_k": "pass^k", "best@k": "best_of_
 _UNIT_BITS = 1074
 # (n, c) pairs x ks evaluated at once; bounds memory at 64 MB.
 _PIECE = 1 << 23
+# The same that a band looks at in each resample: a few seconds.
+_MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,13 @@ class Curve:
         The tasks it rests on: those with n >= 1.
     left_out : list of str
         Tasks without a rollout under the report's denominator, which have no value at any k.
+    low, high : ndarray of float64 or None
+        A band that holds the means over all tasks like these at every k at once, with `confidence`: sup-t, over 10,000
+        resamples of the tasks. NaN where all tasks have one value other than 0 and 1. None without a band.
+    confidence : float or None
+        Of the band.
+    no_band : str or None
+        Why there is none.
 
     Iterating gives (k, value) pairs.
     """
@@ -47,6 +58,10 @@ class Curve:
     value: NDArray[np.float64]
     tasks: list[str] = field(repr=False)
     left_out: list[str] = field(repr=False)
+    low: NDArray[np.float64] | None = field(default=None, repr=False)
+    high: NDArray[np.float64] | None = field(default=None, repr=False)
+    confidence: float | None = None
+    no_band: str | None = None
 
     @property
     def n_tasks(self) -> int:
@@ -60,10 +75,14 @@ class Curve:
         return zip(self.k.tolist(), self.value.tolist(), strict=True)
 
 
-def curve(report: Report, label: str, k: Sequence[int] | None) -> Curve:
+def curve(
+    report: Report, label: str, k: Sequence[int] | None, confidence: float | None = None, seed: int = 0
+) -> Curve:
     """Compute a curve; see `Report.curve`."""
     from kofn import estimators  # noqa: PLC0415  (only a curve needs it)
 
+    check(confidence)
+    whole_seed(seed)
     label = _SPELLINGS.get(label, label)
     if label in {"best_of_k", "worst_of_k"}:
         raise _refused(
@@ -87,10 +106,18 @@ def curve(report: Report, label: str, k: Sequence[int] | None) -> Curve:
     function = estimators.pass_at_k if label == "pass@k" else estimators.pass_hat_k
     step = max(1, _PIECE // len(n))
     value = np.empty(len(ks))
+    why = _no_band(report, int(weights.sum()), len(ks) * len(n))
+    confidence = None if why else check(confidence)
+    values = np.empty((0 if confidence is None else len(ks), len(n)))
     for start in range(0, len(ks), step):
         part = ks[start : start + step]
         columns = np.asarray(function(n, c, part), np.float64).reshape(len(n), len(part)).T
         value[start : start + step] = [_mean(column, weights.tolist()) for column in columns]
+        if confidence is not None:
+            values[start : start + step] = columns
+    low, high = None, None
+    if confidence is not None:
+        low, high = _core.band(values.reshape(-1), weights.tolist(), confidence, seed)
     kept = used.tolist()
     return Curve(
         label,
@@ -98,7 +125,19 @@ def curve(report: Report, label: str, k: Sequence[int] | None) -> Curve:
         value,
         [task for task, is_used in zip(tasks.task, kept, strict=True) if is_used],
         [task for task, is_used in zip(tasks.task, kept, strict=True) if not is_used],
+        low=low,
+        high=high,
+        confidence=confidence,
+        no_band=why,
     )
+
+
+def _no_band(report: Report, tasks: int, size: int) -> str | None:
+    if size > _MOST:
+        return "it takes too long for so many k; give some of them, or ask for no band"
+    if report.cluster is not None:
+        return f"tasks of one {report.cluster} are not independent, and the band takes them to be"
+    return None if tasks > 1 else "one task says nothing of others"
 
 
 def _ks(k: Sequence[int] | None, largest: int) -> NDArray[np.int64]:

@@ -150,7 +150,11 @@ def _figure(figure: Any, where: str) -> Figure:
     if (low is None) != (high is None):
         refuse(f"{where} has one end of an interval and not the other")
     split = _typed(figure, "decomposition", dict, f"{where}.")
-    clusters = figure.get("n_clusters")
+
+    def whole(key: str) -> int | None:
+        value = figure.get(key)
+        return None if value is None else _whole(value, f"{where}.{key}")
+
     return Figure(
         _number(figure.get("value"), f"{where}.value"),
         _whole(figure.get("n_tasks"), where),
@@ -161,9 +165,11 @@ def _figure(figure: Any, where: str) -> Figure:
         estimand=text("estimand"),
         noise=number("noise"),
         decomposition=None if split is None else _decomposition(split, f"{where}.decomposition"),
-        n_clusters=None if clusters is None else _whole(clusters, f"{where}.n_clusters"),
+        n_clusters=whole("n_clusters"),
         no_interval=text("no_interval"),
         no_noise=text("no_noise"),
+        replicates=whole("replicates"),
+        seed=whole("seed"),
     )
 
 

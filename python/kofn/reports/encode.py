@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
 SCHEMA = "kofn.report/1"
 CERTAINTY = (
-    *("confidence", "method", "estimand", "standard_error", "n_clusters", "no_interval"),
+    *(
+        "confidence",
+        "method",
+        "replicates",
+        "seed",
+        "estimand",
+        "standard_error",
+        "n_clusters",
+        "no_interval",
+    ),
     *("noise", "no_noise", "decomposition"),
 )
 DECOMPOSITION = ("between", "within", "icc", "removable", "approximate")

@@ -62,8 +62,10 @@ class Figure:
     confidence : float or None
         The share of reports whose interval holds the true figure.
     method : str or None
-        `"wilson"` (every task's value is 0 or 1), `"skew_t"` (Student's t over tasks, corrected for skewness) or
-        `"student_t"`.
+        `"wilson"` (every task's value is 0 or 1), `"skew_t"` (Student's t over tasks, corrected for skewness),
+        `"student_t"`, `"bca_bootstrap"` or `"percentile_bootstrap"`.
+    replicates, seed : int or None
+        How many resamples of the tasks the interval rests on, and the seed that draws them again.
     estimand : str or None
         What the interval is of: `"population"`, the mean over all tasks that these are a sample of.
     noise : float or None
@@ -95,6 +97,8 @@ class Figure:
     n_clusters: int | None = None
     no_interval: str | None = None
     no_noise: str | None = None
+    replicates: int | None = None
+    seed: int | None = None
 
     def __float__(self) -> float:
         return self.value

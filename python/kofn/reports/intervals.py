@@ -12,15 +12,37 @@ from kofn.reports.report import Report
 if TYPE_CHECKING:
     from kofn._core import Tally
 
-Interval = Literal["default", "student"]
+Interval = Literal["default", "student", "bootstrap", "percentile"]
+_DRAWN = ("bootstrap", "percentile")
 
 
-def report_of(tally: Tally, confidence: float | None, interval: Interval) -> Report:
+def report_of(
+    tally: Tally, confidence: float | None, interval: Interval = "default", seed: int | None = None
+) -> Report:
     """Return the report of a tally, its figures with intervals unless `confidence` is None."""
+    drawn = check_seed(interval, seed)
+    return Report._from_snapshot(tally.report(check(confidence), interval, drawn))  # noqa: SLF001  (its constructor for the core)
+
+
+def check_seed(interval: Interval, seed: int | None) -> int:
+    """Return the seed of an interval that is known: 0 unless another was given to one that draws."""
     if interval not in get_args(Interval):
         known = ", ".join(map(repr, get_args(Interval)))
         raise ArgumentError(f"interval: {_values.shown(interval)} is not one of {known}")
-    return Report._from_snapshot(tally.report(check(confidence), interval == "student"))  # noqa: SLF001  (its constructor for the core)
+    if seed is None:
+        return 0
+    if interval not in _DRAWN:
+        raise _values.outside(
+            "seed", f'nothing is drawn for interval="{interval}"; give interval="bootstrap" too'
+        )
+    return whole_seed(seed)
+
+
+def whole_seed(seed: object) -> int:
+    """Return a seed that the random numbers have."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise _values.outside("seed", f"{_values.shown(seed)} is not a whole number from 0 to 2^64 - 1")
+    return seed
 
 
 def check(confidence: float | None) -> float | None:

@@ -263,7 +263,14 @@ class Report(Mapping[str, Figure]):
 
         return posterior(self, k, label, prior)
 
-    def curve(self, label: str, *, k: Sequence[int] | None = None) -> Curve:
+    def curve(
+        self,
+        label: str,
+        *,
+        k: Sequence[int] | None = None,
+        confidence: float | None = 0.95,
+        seed: int = 0,
+    ) -> Curve:
         """Return pass@k or pass^k for k = 1 .. the smallest n of any task, over one fixed set of tasks.
 
         Parameters
@@ -272,11 +279,15 @@ class Report(Mapping[str, Figure]):
             `"pass@k"` or `"pass^k"` (also `"pass_at_k"`, `"pass_hat_k"`).
         k : sequence of int, optional
             The values of k instead; each at least 1 and at most the smallest n.
+        confidence : float, optional
+            Of the band around all points at once; None for no band, which with hundreds of k takes seconds.
+        seed : int
+            Of the resamples of tasks behind the band.
 
         Returns
         -------
         Curve
-            `.k`, `.value`, and the tasks it rests on: those with n >= 1. Each point is the same value, to the last
+            `.k`, `.value`, `.low`, `.high`, and the tasks it rests on: those with n >= 1, which all have n >= every k. Each point is the same value, to the last
             bit, as the figure of that label in a report over the same tasks.
 
         Raises
@@ -289,7 +300,7 @@ class Report(Mapping[str, Figure]):
         """
         from kofn.reports.curve import curve  # noqa: PLC0415  (seldom needed)
 
-        return curve(self, label, k)
+        return curve(self, label, k, confidence, seed)
 
     # -- out and in
 

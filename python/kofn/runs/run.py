@@ -328,6 +328,7 @@ class Run:
         cluster: str | None = None,
         confidence: float | None = 0.95,
         interval: Interval = "default",
+        seed: int | None = None,
     ) -> Report:
         """Compute the run's figures.
 
@@ -356,9 +357,13 @@ class Run:
             intervals are then over clusters. Constant within a task; tasks without it are clusters of their own.
         confidence : float, optional
             The share of reports whose intervals hold the true figures; None for a report without intervals.
-        interval : {"default", "student"}
+        interval : {"default", "student", "bootstrap", "percentile"}
             Over the tasks as a sample of many: Wilson's interval where every task's value is 0 or 1, else Student's t
-            corrected for skewness; or Student's t without correction.
+            corrected for skewness; Student's t without correction; or quantiles of the means of 10,000 resamples of
+            the tasks, moved for bias and skewness (BCa) or as they are.
+        seed : int, optional
+            Of the resamples, 0 by default. The same seed gives the same intervals to the last bit, for any order of
+            the rollouts, number of threads and processor; each figure's do not depend on what else is asked for.
 
         Returns
         -------
@@ -394,6 +399,7 @@ class Run:
             cluster=cluster,
             confidence=confidence,
             interval=interval,
+            seed=seed,
         )
 
     def select(

@@ -39,6 +39,7 @@ def report_files(
     cluster: str | None = None,
     confidence: float | None = 0.95,
     interval: Interval = "default",
+    seed: int | None = None,
 ) -> Report:
     """Report on files in memory that grows with the tasks and their distinct scores, not with the files.
 
@@ -52,7 +53,7 @@ def report_files(
     also : sequence of str
         Labels to compute beside `statistics`, or beside the default ones: what gates rest on.
     input_format, statistics, k, policy, threshold, requested, denominator, on_short, on_error, on_duplicate, \
-on_ungradable, by, cluster, confidence, interval
+on_ungradable, by, cluster, confidence, interval, seed
         As in `kofn.read` and `Run.report`.
 
     Raises
@@ -60,7 +61,7 @@ on_ungradable, by, cluster, confidence, interval
     RefusedError, InputError, SourceError, ArgumentError
         As there.
     """
-    from kofn.reports.intervals import check, report_of  # noqa: PLC0415  # a bad path should not wait for it
+    from kofn.reports.intervals import check, check_seed, report_of  # noqa: PLC0415  # a bad path should not wait for it
 
     formats.resolve(input_format)
     skip, keep = decisions(on_error, on_duplicate, on_ungradable)
@@ -68,6 +69,7 @@ on_ungradable, by, cluster, confidence, interval
     if not isinstance(decided, (VerifierVerdict, ScoreThreshold)):
         raise ArgumentError(f"policy {decided.id}: decides on a run; use kofn.read(...).report(policy=...)")
     check(confidence)
+    check_seed(interval, seed)
     tally = new_tally(
         statistics,
         k=k,
@@ -88,7 +90,7 @@ on_ungradable, by, cluster, confidence, interval
             keep_ungradable=keep,
             on_duplicate=on_duplicate,
         )
-    return report_of(tally, confidence, interval)
+    return report_of(tally, confidence, interval, seed)
 
 
 def _sources(paths: list[str]) -> list[Source]:

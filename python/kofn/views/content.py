@@ -31,6 +31,8 @@ _METHODS = {
     "wilson": "Wilson",
     "student_t": "Student's t",
     "skew_t": "Student's t corrected for skewness",
+    "bca_bootstrap": "BCa bootstrap",
+    "percentile_bootstrap": "percentile bootstrap",
 }
 _GAPS = 2
 _NESTED = ("registry", "diagnosis")
@@ -112,7 +114,7 @@ def certainty(report: Report) -> list[tuple[str, str]]:
         return [("interval", f"none: {reason}") for reason in list(reasons)[:1]]
     text = "of the mean over all tasks that these are a sample of"
     methods = dict.fromkeys(_METHODS.get(str(it.method), str(it.method)) for it in known.values())
-    text += f" ({', '.join(methods)}{_over(report, known.values())})"
+    text += f" ({', '.join(methods)}{_over(report, known.values())}{_drawn(known.values())})"
     if any(figure.rough for figure in known.values()):
         text += f"; rough: fewer than 30 {'tasks' if report.cluster is None else 'clusters'}"
     found = [("interval", text)]
@@ -143,6 +145,14 @@ def reliability(report: Report) -> list[tuple[str, str]]:
             text += f" ({_percent(figure.confidence)}: {_interval(f'pass@{k}', figure.interval)})"
         shown.append(text)
     return [("reliability", f"{'; '.join(shown)}: solved sometimes")] if shown else []
+
+
+def _drawn(figures: Iterable[Figure]) -> str:
+    """Return how to draw the resamples of intervals again."""
+    for figure in figures:
+        if figure.replicates is not None:
+            return f"; {figure.replicates:,} resamples, seed {figure.seed}"
+    return ""
 
 
 def _over(report: Report, figures: Iterable[Figure]) -> str:

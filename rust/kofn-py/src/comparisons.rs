@@ -1,9 +1,12 @@
 //! Tests of two runs against each other, posteriors and plans: arrays in, arrays and numbers out.
 
 use kofn_core::Result;
+use kofn_core::inference::bootstrap::Ends;
 use kofn_core::inference::planning::{Goal, Planner, Within};
 use kofn_core::inference::posterior::Prior;
-use kofn_core::inference::{multiple, paired as pairs, sign_flip as flips, stratified as strata, tables};
+use kofn_core::inference::{
+    Range, Wanted, bootstrap, multiple, paired as pairs, sign_flip as flips, stratified as strata, tables,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -24,11 +27,14 @@ pub fn paired<'py>(
     b: Floats<'py>,
     clusters: Option<PyReadonlyArray1<'py, u32>>,
     confidence: f64,
-    student: bool,
+    interval: &str,
+    seed: u64,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let (a, b) = (a.as_slice()?, b.as_slice()?);
     let clusters = clusters.as_ref().map(|codes| codes.as_slice()).transpose()?;
-    let Some(found) = detached(py, || pairs::paired(a, b, clusters, confidence, student))? else { return Ok(None) };
+    let Some(found) = detached(py, || pairs::paired(a, b, clusters, confidence, Wanted::of(interval, seed)?))? else {
+        return Ok(None);
+    };
     let out = PyDict::new(py);
     out.set_item("a", found.a)?;
     out.set_item("b", found.b)?;
@@ -41,6 +47,7 @@ pub fn paired<'py>(
         Ok(interval) => {
             out.set_item("interval", (interval.low, interval.high))?;
             out.set_item("method", interval.method.word())?;
+            out.set_item("replicates", interval.method.replicates())?;
         }
         Err(why) => {
             out.set_item("interval", py.None())?;
@@ -195,6 +202,53 @@ impl Plan {
     fn cheapest(&self, py: Python<'_>, task: f64, rollout: f64) -> Option<(u64, u64)> {
         py.detach(|| self.0.cheapest(task, rollout))
     }
+}
+
+/// Means of the columns of a table, a row a task, with both ends of the bootstrap interval of each (NaN for none), and how
+/// it came about or why there is none.
+type Means<'py> = (Array<'py>, Array<'py>, Array<'py>, Vec<Option<&'static str>>, Vec<Option<String>>);
+
+/// See `kofn.estimators.bootstrap_mean`.
+#[pyfunction]
+pub fn bootstrap_mean<'py>(
+    py: Python<'py>,
+    values: Floats<'py>,
+    width: usize,
+    clusters: Option<PyReadonlyArray1<'py, u32>>,
+    confidence: f64,
+    percentile: bool,
+    seed: u64,
+) -> PyResult<Means<'py>> {
+    let values = values.as_slice()?;
+    let clusters = clusters.as_ref().map(|codes| codes.as_slice()).transpose()?;
+    let ends = if percentile { Ends::Percentile } else { Ends::Bca };
+    let found = detached(py, || bootstrap::means(values, width, clusters, confidence, ends, seed))?;
+    let column = |of: fn(&bootstrap::Mean) -> f64| PyArray1::from_vec(py, found.iter().map(of).collect());
+    Ok((
+        column(|it| it.value),
+        column(|it| it.interval.map_or(f64::NAN, |it| it.low)),
+        column(|it| it.interval.map_or(f64::NAN, |it| it.high)),
+        found.iter().map(|it| it.interval.ok().map(|it| it.method.word())).collect(),
+        found.iter().map(|it| it.interval.err().map(|why| why.to_string())).collect(),
+    ))
+}
+
+/// Both ends of the band around the means of shares: `columns` one after the other, whose row t is what `counts[t]` tasks
+/// have. NaN for none.
+#[pyfunction]
+pub fn band<'py>(
+    py: Python<'py>,
+    columns: Floats<'py>,
+    counts: Vec<u64>,
+    confidence: f64,
+    seed: u64,
+) -> PyResult<(Array<'py>, Array<'py>)> {
+    let columns = columns.as_slice()?;
+    let found = py.detach(|| {
+        let columns: Vec<&[f64]> = columns.chunks_exact(counts.len().max(1)).collect();
+        bootstrap::band(&columns, &counts, Range::SHARE, confidence, seed)
+    });
+    Ok((PyArray1::from_vec(py, found.low), PyArray1::from_vec(py, found.high)))
 }
 
 /// Labels in their canonical spelling, the letter k replaced by each of `ks`.

@@ -25,8 +25,8 @@ mod _core {
 
     #[pymodule_export]
     use super::comparisons::{
-        Plan, benjamini_hochberg, difference_noise, fisher, holm, labels, mcnemar, paired, posterior,
-        probability_above, sign_flip, stratified,
+        Plan, band, benjamini_hochberg, bootstrap_mean, difference_noise, fisher, holm, labels, mcnemar, paired,
+        posterior, probability_above, sign_flip, stratified,
     };
 
     #[pymodule_export]

@@ -3,6 +3,7 @@
 use kofn_core::estimates::{
     Certainties, Certainty, Clusters, Column, Diagnosis, Estimates, How, Summary, Sure, TaskSpreads, TaskTable, View,
 };
+use kofn_core::inference::Wanted;
 use kofn_core::policies::Policy;
 use kofn_core::reading::Reading;
 use numpy::{PyArray1, ToPyArray};
@@ -85,6 +86,10 @@ fn certainty<'py>(py: Python<'py>, it: &Certainty, how: How) -> PyResult<Bound<'
             out.set_item("confidence", how.confidence)?;
             out.set_item("method", interval.method.word())?;
             out.set_item("estimand", "population")?;
+            if let (Some(replicates), Wanted::Bootstrap { seed, .. }) = (interval.method.replicates(), how.wanted) {
+                out.set_item("replicates", replicates)?;
+                out.set_item("seed", seed)?;
+            }
         }
         Err(why) => out.set_item("no_interval", why.to_string())?,
     }

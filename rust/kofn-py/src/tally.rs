@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kofn_core::error::Unit;
 use kofn_core::estimates::How;
 use kofn_core::header::Requested;
+use kofn_core::inference::Wanted;
 use kofn_core::json::{Mapping, Options};
 use kofn_core::plan::{MAX_COUNT, Needs, Plan, Statistic};
 use kofn_core::policies::Policy;
@@ -175,10 +176,17 @@ impl Tally {
     }
 
     /// Everything a report shows, as plain data.
-    #[pyo3(signature = (confidence=None, student=false))]
-    fn report<'py>(&self, py: Python<'py>, confidence: Option<f64>, student: bool) -> PyResult<Bound<'py, PyDict>> {
+    #[pyo3(signature = (confidence=None, interval="default", seed=0))]
+    fn report<'py>(
+        &self,
+        py: Python<'py>,
+        confidence: Option<f64>,
+        interval: &str,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let (estimates, sure, reading, by) = detached(py, || {
-            let how = confidence.map(|confidence| How::new(confidence, student)).transpose()?;
+            let wanted = Wanted::of(interval, seed)?;
+            let how = confidence.map(|confidence| How::new(confidence, wanted)).transpose()?;
             let mut tally = self.lock();
             let estimates = tally.estimate()?;
             let sure = how.map(|how| (how, estimates.certainties(&tally, &how)));

@@ -9,10 +9,10 @@ use super::{Column, Estimates, View};
 use crate::error::{Error, Result};
 use crate::exact;
 use crate::inference::counts::Kind;
-use crate::inference::intervals::{NoInterval, student_interval};
+use crate::inference::intervals::NoInterval;
 use crate::inference::scores::{Extremes, mean_variance};
 use crate::inference::special::student_quantile;
-use crate::inference::{Interval, Moments, Range, Sample, mean_interval};
+use crate::inference::{Interval, Moments, Range, Sample, Wanted};
 use crate::plan::Statistic;
 use crate::policies::flags;
 use crate::tally::Tally;
@@ -22,17 +22,17 @@ use crate::tally::Tally;
 pub struct How {
     /// The share of runs whose interval holds the true figure.
     pub confidence: f64,
-    /// Student's t without the correction for skewness.
-    pub student: bool,
+    /// Which ones.
+    pub wanted: Wanted,
 }
 
 impl How {
     /// How; the confidence must lie between 0 and 1.
-    pub fn new(confidence: f64, student: bool) -> Result<Self> {
+    pub fn new(confidence: f64, wanted: Wanted) -> Result<Self> {
         if !(confidence > 0.0 && confidence < 1.0) {
             return Err(Error::argument("confidence", format!("{confidence} is not between 0 and 1; 0.95 is usual")));
         }
-        Ok(Self { confidence, student })
+        Ok(Self { confidence, wanted })
     }
 }
 
@@ -173,7 +173,6 @@ fn certainty(
 ) -> Option<Certainty> {
     let sample = column.sample().within(rows).clustered(clusters);
     let moments = Moments::of(&sample)?;
-    let interval = if how.student { student_interval } else { mean_interval };
     let total = |variances: &[f64]| column.coded(variances).within(rows).total();
     let (sum, known) = total(&spreads.noise);
     let tasks = moments.tasks as f64;
@@ -188,7 +187,9 @@ fn certainty(
         Some(Decomposition { between: moments.variance - within, within, approximate: spreads.approximate })
     });
     Some(Certainty {
-        interval: interval(&moments, how.confidence, clusters.is_some())
+        interval: how
+            .wanted
+            .interval(&sample, &moments, how.confidence)
             .map(|interval| interval.clipped(range(&column.statistic))),
         standard_error: finite(moments.standard_error).filter(|&error| error > 0.0),
         clusters: clusters.map(|_| moments.units),

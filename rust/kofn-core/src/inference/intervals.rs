@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Moments;
+use super::bootstrap::REPLICATES;
 use super::counts::wilson;
 use super::special::student_quantile;
 
@@ -38,6 +39,15 @@ impl Method {
             Self::SkewT => "skew_t",
             Self::Percentile => "percentile_bootstrap",
             Self::Bca => "bca_bootstrap",
+        }
+    }
+
+    /// How many resamples it rests on, where it rests on any.
+    #[must_use]
+    pub const fn replicates(self) -> Option<u32> {
+        match self {
+            Self::Percentile | Self::Bca => Some(REPLICATES),
+            Self::Wilson | Self::StudentT | Self::SkewT => None,
         }
     }
 }

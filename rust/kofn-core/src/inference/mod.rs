@@ -18,9 +18,11 @@ pub mod sign_flip;
 pub mod special;
 pub mod stratified;
 pub mod tables;
+pub mod wanted;
 
 pub use intervals::{Interval, Method, Range, mean_interval};
 pub use moments::Moments;
+pub use wanted::Wanted;
 
 use crate::exact::Exact;
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::counts::Kind;
-use super::intervals::{NoInterval, student_interval};
+use super::intervals::NoInterval;
 use super::tables::Table;
-use super::{Interval, Moments, Sample, mean_interval};
+use super::{Interval, Moments, Sample, Wanted};
 use crate::error::{Error, Result};
 use crate::exact::Exact;
 use crate::plan::Statistic;
@@ -43,10 +43,11 @@ pub fn paired(
     b: &[f64],
     clusters: Option<&[u32]>,
     confidence: f64,
-    student: bool,
+    wanted: Wanted,
 ) -> Result<Option<Paired>> {
     let column = differences(a, b)?;
-    let Some(difference) = Moments::of(&Sample::of(&column).clustered(clusters)) else { return Ok(None) };
+    let sample = Sample::of(&column).clustered(clusters);
+    let Some(difference) = Moments::of(&sample) else { return Ok(None) };
     let of = |values: &[f64]| {
         // The tasks that count are the same for both runs.
         let common: Vec<f64> =
@@ -55,14 +56,13 @@ pub fn paired(
             .map_or((f64::NAN, f64::NAN), |m| (m.mean, m.standard_error))
     };
     let ((a, error_a), (b, error_b)) = (of(a), of(b));
-    let interval = if student { student_interval } else { mean_interval };
     // Differences of 0 and 1 are no outcomes of independent tries, of which none could have been -1.
     let plain = Moments { binary: false, ..difference };
     Ok(Some(Paired {
         a,
         b,
         difference,
-        interval: interval(&plain, confidence, clusters.is_some()),
+        interval: wanted.interval(&sample, &plain, confidence),
         unpaired: error_a.hypot(error_b),
     }))
 }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_difference_is_that_of_the_common_tasks() {
         let (a, b) = ([0.0, 0.5, f64::NAN, 1.0, 0.25], [0.5, 0.5, 1.0, f64::NAN, 1.0]);
-        let found = paired(&a, &b, None, 0.95, true).expect("finite").expect("three tasks");
+        let found = paired(&a, &b, None, 0.95, Wanted::Student).expect("finite").expect("three tasks");
         assert_eq!((found.a, found.b, found.difference.tasks), (0.25, 2.0 / 3.0, 3));
         assert_eq!(found.difference.mean, 1.25 / 3.0);
         let interval = found.interval.expect("spread");
@@ -112,12 +112,12 @@ mod tests {
         // Wilson's interval of 1 in 50 lies above 0, as if no task could have been lost.
         let mut b = vec![0.0; 50];
         b[7] = 1.0;
-        let found = paired(&[0.0; 50], &b, None, 0.95, true).expect("finite").expect("tasks");
+        let found = paired(&[0.0; 50], &b, None, 0.95, Wanted::Student).expect("finite").expect("tasks");
         assert!(found.interval.expect("spread").low < 0.0);
-        let same = paired(&b, &b, None, 0.95, false).expect("finite").expect("tasks");
+        let same = paired(&b, &b, None, 0.95, Wanted::Usual).expect("finite").expect("tasks");
         assert_eq!(same.interval, Err(NoInterval::NoSpread));
-        assert!(paired(&[f64::NAN], &[1.0], None, 0.95, false).expect("finite").is_none());
-        assert!(paired(&[-1e308], &[1e308], None, 0.95, false).is_err());
+        assert!(paired(&[f64::NAN], &[1.0], None, 0.95, Wanted::Usual).expect("finite").is_none());
+        assert!(paired(&[-1e308], &[1e308], None, 0.95, Wanted::Usual).is_err());
     }
 
     #[test]

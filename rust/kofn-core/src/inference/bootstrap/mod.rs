@@ -7,12 +7,14 @@
 
 mod band;
 mod binomial;
+mod means;
 mod poisson;
 mod units;
 
 use std::ops::Range;
 
 pub use band::{Band, band};
+pub use means::{Mean, means};
 pub use units::Units;
 
 use super::intervals::NoInterval;
