@@ -10,7 +10,6 @@ use kofn_core::estimators::batch::Counts;
 use kofn_core::estimators::hypergeometric::Kind;
 use kofn_core::estimators::rows::Order;
 use kofn_core::inference::bootstrap::{self, Ends};
-use kofn_core::inference::{Moments, Sample};
 use kofn_core::json::{Mapping, Options, Source};
 use kofn_core::names::{IdKind, Names};
 use kofn_core::plan::{Needs, Plan};
@@ -212,19 +211,15 @@ fn native() -> Result<()> {
     .map(drop)
 }
 
-fn bootstrap_of(values: &[f64]) {
-    let sample = Sample::of(values);
-    let given: Vec<_> = Moments::of(&sample).into_iter().map(|moments| (sample, moments)).collect();
-    measured(|| bootstrap::intervals(&given, 0.95, Ends::Bca, 7));
+fn bootstrap_of(values: &[f64]) -> Result<()> {
+    measured(|| bootstrap::means(values, 1, None, 0.95, Ends::Bca, 7)).map(drop)
 }
 
 fn bootstrap_of_scores() -> Result<()> {
-    bootstrap_of(&scores(1000));
-    Ok(())
+    bootstrap_of(&scores(1000))
 }
 
 fn bootstrap_of_shares() -> Result<()> {
     let mut random = Random(7);
-    bootstrap_of(&(0..10_000).map(|_| random.below(17) as f64 / 16.0).collect::<Vec<_>>());
-    Ok(())
+    bootstrap_of(&(0..10_000).map(|_| random.below(17) as f64 / 16.0).collect::<Vec<_>>())
 }
