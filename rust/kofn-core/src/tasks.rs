@@ -98,7 +98,7 @@ impl<T: Id> Keeper for Distinct<'_, T> {
 pub fn index<T: Id>(ids: &[T]) -> (Vec<T>, Vec<u32>) {
     let mut window = Window::new(ids.len());
     let mut distinct = Vec::new();
-    let mut codes = Vec::with_capacity(ids.len());
+    let mut codes = arch::large_pages(Vec::with_capacity(ids.len()));
     for chunk in ids.chunks(CHUNK) {
         if !window.cover(chunk) {
             break;

@@ -1,5 +1,6 @@
 //! Estimators of one task: from its counts (n, c), or from the sorted scores of its rollouts.
 
+mod arrange;
 pub mod batch;
 mod binomials;
 mod blocks;

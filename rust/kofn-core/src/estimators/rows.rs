@@ -1,5 +1,6 @@
 //! Order statistics of k over many tasks at once: scores as they come, NaN for "not scored".
 
+use super::arrange::Arranged;
 use super::blocks::Blocks;
 use super::check_k;
 use super::lanes::{Gaps, weights};
@@ -123,26 +124,12 @@ impl Order {
                 format!("has {} entries, scores has {}: one a rollout each", codes.len(), scores.len()),
             ));
         }
-        let tasks = out.len() / ks.len().max(1);
-        // A counting sort by task.
-        let mut starts = vec![0usize; tasks + 1];
-        for &code in codes {
-            starts[code as usize + 1] += 1;
-        }
-        for i in 0..tasks {
-            starts[i + 1] += starts[i];
-        }
-        let (mut next, mut grouped) = (starts.clone(), vec![0.0; scores.len()]);
-        for (&code, &score) in codes.iter().zip(scores) {
-            let at = &mut next[code as usize];
-            grouped[*at] = score;
-            *at += 1;
-        }
+        let arranged = Arranged::new(scores, codes, out.len() / ks.len().max(1));
         let mut work = Tasks::new(self, ks);
-        for (i, bounds) in starts.windows(2).enumerate() {
+        for (i, scores) in arranged.tasks().enumerate() {
             // Only an error asks where a score stands: it looks for the task's scores once more.
             let place = |j| (0..).zip(codes).filter(|(_, code)| **code as usize == i).nth(j).map_or(0, |(at, _)| at);
-            work.add(i, &grouped[bounds[0]..bounds[1]], place, out)?;
+            work.add(i, scores, place, out)?;
         }
         work.blocks.finish(out);
         Ok(())

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 use std::sync::{Arc, OnceLock};
 
+use kofn_core::arch;
 use kofn_core::names::{IdKind, Names};
 use kofn_core::tasks::{self, Counting, Id};
 use kofn_core::{Error, Result};
@@ -203,7 +204,7 @@ impl Job for Index {
     }
 
     fn sink(&self, rollouts: usize) -> Vec<u32> {
-        Vec::with_capacity(rollouts)
+        arch::large_pages(Vec::with_capacity(rollouts))
     }
 
     fn texts(self, names: Names, kind: IdKind, codes: Vec<u32>) -> Result<TaskIndex> {
