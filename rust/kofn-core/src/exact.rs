@@ -4,12 +4,14 @@
 //! have touched (a superaccumulator in the sense of Neal, arXiv 1505.05571, without its fixed 67 limbs): typical
 //! durations need two or three, which live inline.
 
+mod columns;
 mod limbs;
 mod round;
 
 use std::borrow::Cow;
 
 use crate::dd::two_sum;
+pub use columns::column_sums;
 use limbs::Limbs;
 pub(crate) use round::{divide, power_of_two, round};
 use round::{multiply, subtract};

@@ -13,12 +13,13 @@ use super::statistics;
 use crate::dd::two_sum;
 use crate::error::Result;
 use crate::estimators::rows::Order;
-use crate::exact::{self, Exact};
+use crate::exact::{self, Exact, column_sums};
 use crate::header::Requested;
 use crate::names::{IdKind, Names};
 use crate::plan::Statistic;
 use crate::policies::{Kinds, flags};
 use crate::tally::{Arrays, Denominator, Floats, OnShort, Setup, Tally};
+use crate::threads;
 
 /// Statistics that some task produced, in order, with their values.
 type Values = Vec<(Statistic, f64)>;
@@ -81,7 +82,7 @@ fn unnamed(setup: &Setup, arrays: &Arrays<'_>, tasks: usize) -> Option<Values> {
         Denominator::Scorable => (!undecided).then(|| column(|count| count.scorable)),
     };
     let pairs = n.as_ref().filter(|_| !undecided).map(|n| pairs(n, &counts));
-    let mut source = Source { setup, arrays, counts, requested, undecided, n, pairs, tables: [None, None] };
+    let mut source = Source { setup, arrays, counts, requested, undecided, n, pairs, extremes: [None, None] };
     let mut values = Vec::new();
     for (statistic, asked) in statistics(&setup.plan, source.n.as_deref()) {
         match source.figure(&statistic) {
@@ -186,7 +187,7 @@ struct Source<'a> {
     /// Where n and c are known.
     pairs: Option<Vec<((u64, u64), u64)>>,
     /// Of best and of worst of k.
-    tables: [Option<Table>; 2],
+    extremes: [Option<Extremes>; 2],
 }
 
 impl Source<'_> {
@@ -293,23 +294,21 @@ impl Source<'_> {
         total(sums.iter().map(|&(sum, n)| if n == 0 { f64::NAN } else { exact::quotient(sum, u64::from(n)) }))
     }
 
-    /// Best or worst of k; the values of all ks that are asked for come from one sorting.
+    /// Best or worst of k; the sums of all ks that are asked for come from one sorting.
     fn of_scores(&mut self, k: u64, order: Order) -> Result<(Exact, u64), Refused> {
         self.check_short(k)?;
         let at = usize::from(order == Order::Worst);
-        let table = match self.tables[at].take() {
-            Some(table) => table,
-            None => self.table(order)?,
+        let found = match self.extremes[at].take() {
+            Some(extremes) => extremes,
+            None => self.extremes(order)?,
         };
-        let n = self.n.as_deref();
-        let column = table.ks.iter().position(|&known| known == k).ok_or(Refused)?;
-        let values = table.values.iter().skip(column).step_by(table.ks.len()).enumerate();
-        let found = total(values.map(|(task, &value)| if n.is_none_or(|n| n[task] >= k) { value } else { f64::NAN }));
-        self.tables[at] = Some(table);
-        Ok(found)
+        let column = found.ks.iter().position(|&known| known == k).ok_or(Refused)?;
+        let sum = found.sums.get(column).cloned().ok_or(Refused)?;
+        self.extremes[at] = Some(found);
+        Ok(sum)
     }
 
-    fn table(&self, order: Order) -> Result<Table, Refused> {
+    fn extremes(&self, order: Order) -> Result<Extremes, Refused> {
         let planned = statistics(&self.setup.plan, self.n.as_deref());
         let mut ks: Vec<u64> = planned
             .into_iter()
@@ -329,27 +328,54 @@ impl Source<'_> {
                 &copied
             }
         };
-        let mut values = vec![f64::NAN; self.counts.len() * ks.len()];
-        if !scores.is_empty() {
-            // Tasks of one size that stand in order are rows as they are.
-            let width = scores.len() / self.counts.len().max(1);
-            let rows = width > 0
-                && width * self.counts.len() == scores.len()
-                && task.chunks_exact(width).zip(0..).all(|(row, i)| row.iter().all(|&task| task == i));
-            if rows {
-                order.of_rows(scores, width, &ks, &mut values).map_err(|_| Refused)?;
-            } else {
+        // A task of fewer rollouts than k has no value, however many scores it has.
+        let most = ks.iter().copied().max().unwrap_or(0);
+        let short = self.n.as_ref().filter(|n| n.iter().any(|&n| n < most));
+        // Tasks of one size that stand in order are rows as they are.
+        let width = scores.len() / self.counts.len().max(1);
+        let rows = width > 0
+            && width * self.counts.len() == scores.len()
+            && task.chunks_exact(width).zip(0..).all(|(row, i)| row.iter().all(|&task| task == i));
+        let sums = if rows && short.is_none() {
+            of_rows(order, scores, width, &ks)?
+        } else {
+            let mut values = vec![f64::NAN; self.counts.len() * ks.len()];
+            if !scores.is_empty() {
                 order.of_groups(scores, task, &ks, &mut values).map_err(|_| Refused)?;
             }
-        }
-        Ok(Table { ks, values })
+            for (row, &n) in values.chunks_exact_mut(ks.len().max(1)).zip(short.into_iter().flatten()) {
+                row.iter_mut().zip(&ks).filter(|(_, k)| n < **k).for_each(|(value, _)| *value = f64::NAN);
+            }
+            column_sums(&values, ks.len())
+        };
+        Ok(Extremes { ks, sums })
     }
 }
 
-/// Best or worst of k, a row a task: NaN where it has fewer than k scores.
-struct Table {
+/// Sums of best or worst of k over tasks: their values need not all be kept.
+fn of_rows(order: Order, scores: &[f64], width: usize, ks: &[u64]) -> Result<Vec<(Exact, u64)>, Refused> {
+    /// Values that are kept for a moment.
+    const PART: usize = 1 << 16;
+    let rows = (PART / width.max(ks.len())).max(1);
+    let work = |scores: &[f64]| {
+        let mut values = vec![f64::NAN; scores.len() / width * ks.len()];
+        order.of_rows(scores, width, ks, &mut values).map_err(|_| Refused)?;
+        Ok(column_sums(&values, ks.len()))
+    };
+    let mut sums = vec![(Exact::default(), 0); ks.len()];
+    for part in threads::map(scores.chunks(rows * width).collect(), work) {
+        for ((sum, n), (more, tasks)) in sums.iter_mut().zip(part?) {
+            sum.merge(&more);
+            *n += tasks;
+        }
+    }
+    Ok(sums)
+}
+
+/// Best or worst of k: the sum over tasks for each k, and how many have a value.
+struct Extremes {
     ks: Vec<u64>,
-    values: Vec<f64>,
+    sums: Vec<(Exact, u64)>,
 }
 
 /// The exact sum of the values that are there, and their number.
