@@ -196,18 +196,25 @@ impl Exact {
         let shifted = magnitude << shift;
         let pushed_out = if shift == 0 { 0 } else { low64(magnitude >> (128 - shift)) };
         let term = [low64(shifted), low64(shifted >> 64), pushed_out];
-        let used = 3 - term.iter().rev().take_while(|&&limb| limb == 0).count();
-        self.cover(low, low + length(&term[..used]));
+        let used = if term[2] != 0 { 3 } else { 1 + usize::from(term[1] != 0) };
+        // Most terms lie within the window.
+        let within = usize::try_from(low - self.low).is_ok_and(|start| start + used <= self.limbs.as_slice().len());
+        if !within {
+            self.cover(low, low + length(&term[..used]));
+        }
         let start = index(low - self.low);
         let limbs = self.limbs.as_mut_slice();
         let was_negative = i64::from(sign(limbs[limbs.len() - 1]));
         let mut carry = false;
-        for (i, limb) in limbs[start..].iter_mut().enumerate() {
-            let add = term.get(i).copied().unwrap_or(0);
-            if i >= used && !carry {
+        let (own, above) = limbs[start..].split_at_mut(used);
+        for (limb, add) in own.iter_mut().zip(term) {
+            (*limb, carry) = if negative { borrowing_sub(*limb, add, carry) } else { carrying_add(*limb, add, carry) };
+        }
+        for limb in above {
+            if !carry {
                 break;
             }
-            (*limb, carry) = if negative { borrowing_sub(*limb, add, carry) } else { carrying_add(*limb, add, carry) };
+            (*limb, carry) = if negative { limb.overflowing_sub(1) } else { limb.overflowing_add(1) };
         }
         self.extend(if negative { -i64::from(carry) - was_negative } else { i64::from(carry) - was_negative });
     }

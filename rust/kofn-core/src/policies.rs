@@ -3,7 +3,7 @@
 //! A policy turns each rollout into a word of [`flags`] and a score. The registry projection is computed from the
 //! verdicts alone, never from a policy, and no policy is computed from it.
 
-use crate::batch::{Batch, Status, Verdict};
+use crate::batch::{Batch, Status};
 use crate::error::{Error, Result};
 use crate::exact;
 use crate::tally::Floats;
@@ -146,26 +146,28 @@ pub fn classify(batch: &Batch, policy: &Policy, mask: Option<&[bool]>) -> Classi
     let bar = policy.bar();
     let verifications = &batch.verifications;
     let mut out = Classified { flags: Vec::with_capacity(batch.len()), score: Vec::with_capacity(batch.len()) };
+    // A word depends on eight bits, and most rollouts are of few kinds. None is 0: each has a status.
+    let mut words = [0; 256];
     for (i, &status) in batch.status.iter().enumerate() {
         let range = batch.verifications_of(i);
-        let mut facts = Facts { status, ..Facts::default() };
-        for verdict in &verifications.verdict[range.clone()] {
-            match verdict {
-                Verdict::Absent => {}
-                Verdict::Pass => facts.pass += 1,
-                Verdict::Fail => facts.fail += 1,
-                Verdict::Indeterminate => facts.indeterminate += 1,
-            }
-        }
+        // A bit each for passes, failures and indeterminate ones; that of absent ones is shifted out.
+        let met = verifications.verdict[range.clone()].iter().fold(0, |met, &verdict| met | 1 << verdict as usize) >> 1;
         let scores = &verifications.score[range];
-        facts.score = match scores {
+        let score = match scores {
             [] => f64::NAN,
             &[one] => one + 0.0,
             several => exact::mean(several.iter().copied().filter(|score| !score.is_nan())),
         };
         let masked = mask.is_some_and(|mask| mask.get(i) == Some(&true));
-        out.flags.push(policy.flags(&facts, masked, bar));
-        out.score.push(facts.score);
+        let bits = [!score.is_nan(), score >= bar, masked];
+        let kind = bits.iter().fold(met, |kind, &bit| kind << 1 | usize::from(bit)) << 2 | status as usize;
+        let word = &mut words[kind % 256];
+        if *word == 0 {
+            let [pass, fail, indeterminate] = [0, 1, 2].map(|bit| u32::from(met >> bit & 1 == 1));
+            *word = policy.flags(&Facts { status, pass, fail, indeterminate, score }, masked, bar);
+        }
+        out.flags.push(*word);
+        out.score.push(score);
     }
     out
 }
@@ -242,6 +244,7 @@ fn classify_columns<T: Copy + Into<f64>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::Verdict;
 
     fn one(status: Status, verdicts: [u32; 3], score: f64) -> Facts {
         Facts { status, pass: verdicts[0], fail: verdicts[1], indeterminate: verdicts[2], score }
@@ -349,6 +352,35 @@ mod tests {
                 assert_eq!(scorable(Status::Succeeded), expected, "{policy:?} {verdicts:?} {score}");
                 assert!(!scorable(Status::Errored), "{policy:?} {verdicts:?} {score}");
             }
+        }
+    }
+
+    #[test]
+    fn a_word_said_again_is_that_of_the_rollout() {
+        let verdicts = [Verdict::Absent, Verdict::Pass, Verdict::Fail, Verdict::Indeterminate];
+        let scores = [f64::NAN, 0.25, 0.5, 0.75];
+        let mut batch = Batch::default();
+        let (mut mask, mut facts) = (Vec::new(), Vec::new());
+        batch.verifications.offsets.push(0);
+        // Every status with every two verdicts and one score, masked and not, and twice.
+        for kind in (0..4 * 16 * 4 * 2).flat_map(|kind| [kind, kind]) {
+            let (first, second) = (verdicts[kind >> 2 & 3], verdicts[kind >> 4 & 3]);
+            let (status, score) = (Status::ALL[kind & 3], scores[kind >> 6 & 3]);
+            batch.task.push(0);
+            batch.status.push(status);
+            batch.verifications.verdict.extend([first, second]);
+            batch.verifications.score.extend([f64::NAN, score]);
+            batch.verifications.offsets.push(u32::try_from(batch.verifications.verdict.len()).expect("few"));
+            mask.push(kind >> 8 == 1);
+            let count = |wanted| [first, second].iter().map(|&verdict| u32::from(verdict == wanted)).sum();
+            let (pass, fail) = (count(Verdict::Pass), count(Verdict::Fail));
+            facts.push(Facts { status, pass, fail, indeterminate: count(Verdict::Indeterminate), score });
+        }
+        let custom = Policy::Custom { id: "mine.v1".into(), parameters: "{}".into() };
+        for policy in [Policy::VerifierVerdict, Policy::ScoreThreshold(0.5), custom] {
+            let found = classify(&batch, &policy, Some(&mask)).flags;
+            let expected = facts.iter().zip(&mask).map(|(facts, &masked)| policy.flags(facts, masked, policy.bar()));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{policy:?}");
         }
     }
 

@@ -93,6 +93,13 @@ impl Scores {
 
 /// Sort by task, then by value: into one bucket a task in two passes, then each by itself, which are short.
 fn sorted(mut pending: Vec<(u32, u32, f64)>) -> Vec<(u32, u32, f64)> {
+    if pending.is_sorted_by_key(|&(task, ..)| task) {
+        // As files list them.
+        for bucket in pending.chunk_by_mut(|a, b| a.0 == b.0) {
+            bucket.sort_unstable_by_key(|&(.., value)| ascending(value));
+        }
+        return pending;
+    }
     let tasks = pending.iter().map(|&(task, ..)| task as usize + 1).max().unwrap_or(0);
     if tasks > 4 * pending.len() {
         pending.sort_unstable_by_key(|&(task, _, value)| (task, ascending(value)));
