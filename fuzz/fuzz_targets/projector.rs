@@ -1,5 +1,6 @@
 //! Any bytes, read as native lines, as an array of another format, and as what an archive may hold: they are read or
-//! refused, whatever is decoded, and what is decoded does not change what is counted.
+//! refused, whatever is decoded, and what is decoded does not change what is counted. What was read often before is read
+//! as it was the first time.
 
 #![no_main]
 
@@ -48,7 +49,39 @@ fn outcomes(batches: &[Batch]) -> Vec<(u32, u64, u8, Vec<(u64, u8)>)> {
     rows.collect()
 }
 
+/// Lines that come again and again: each time they say the same.
+fn again_and_again(data: &[u8]) {
+    // More often than a value must be the same before it is expected.
+    const COPIES: usize = 48;
+    // A declared range holds from its line on, and a mark or magic bytes stand once.
+    if data.len() > 2048 || !data.starts_with(b"{") || data.windows(3).any(|bytes| bytes == b"run") {
+        return;
+    }
+    let mapping = Mapping::native();
+    for needs in [Needs::ALL, Needs::default()] {
+        let read = |copies: usize| {
+            let options =
+                Options { mapping: &mapping, needs, skip_errors: true, keep_ungradable: false, unit: Unit::Line };
+            let mut batches = Vec::new();
+            let mut take = |batch: Batch, _: &Dictionary| {
+                batches.push(batch);
+                Ok(())
+            };
+            let lines = [data, b"\n"].concat().repeat(copies);
+            let source = vec![Source::memory("fuzz", lines)];
+            let reading = read(source, &options, &mut Dictionary::default(), &mut take, &mut || Ok(()));
+            (outcomes(&batches), reading.expect("bad lines are passed over").skipped)
+        };
+        let (once, skipped) = read(1);
+        let (often, skipped_often) = read(COPIES);
+        assert_eq!(often.len(), once.len() * COPIES, "what came before changed what is read");
+        assert!(often.chunks(once.len().max(1)).all(|copy| copy == once), "what came before changed what is counted");
+        assert_eq!(skipped_often, skipped * COPIES as u64);
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
+    again_and_again(data);
     let array = Mapping { layout: Layout::Array("runs[]".to_owned()), ..Mapping::native() };
     for mapping in [Mapping::native(), array, inspect()] {
         for skip_errors in [false, true] {

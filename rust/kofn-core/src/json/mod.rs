@@ -6,6 +6,10 @@
 //! The way of a record: [`source`] opens and decompresses, `window` holds the bytes at hand, `lines` or `array` find a
 //! record in them, `walk` follows the `trie` that a [`mapping`] compiles to over the `cursor`, `native` and `scalars`
 //! take what stands there, `verification` and `commit` settle what follows from it, `project` collects the rows.
+//!
+//! Records are mostly like those before: `tracks` follows a whole one step by step, with values read by `slot` and
+//! `quick` and what the walk would have done by `effect`; where no track leads on, `routes` do from value to value; and
+//! where these do not, the record is walked, from which both learn.
 
 mod archive;
 mod array;
