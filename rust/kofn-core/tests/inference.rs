@@ -204,6 +204,15 @@ fn the_default_interval_is_the_one_it_says() {
             assert!((1.0..2.0).contains(&longer) && (0.3..=1.0).contains(&shorter), "{tasks} {longer} {shorter}");
         }
     }
+    // It holds the mean whatever the confidence, and no end that a float does not hold.
+    let skewed = of(&[0.0, 0.0, 0.0, 0.0, 0.0, 3.0]);
+    for confidence in [1e-9, 0.01, 0.2, 0.3] {
+        let interval = mean_interval(&skewed, confidence, false).unwrap();
+        assert!(interval.low <= skewed.mean && skewed.mean <= interval.high, "{confidence}");
+    }
+    let wide = of(&[1e308, -1e308, 1e308, 0.0]);
+    assert_eq!(mean_interval(&wide, 0.999, false), Err(NoInterval::TooWide));
+    assert_eq!(student_interval(&wide, 0.999, false), Err(NoInterval::TooWide));
     // Of many it is Hall's.
     let mut many = vec![0.0; 1000];
     many[..9].fill(1.0);

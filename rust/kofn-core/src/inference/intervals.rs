@@ -100,6 +100,8 @@ pub enum NoInterval {
     OneCluster,
     /// All tasks have the same value, and it is not 0 or 1.
     NoSpread,
+    /// Its ends are beyond the range of floats.
+    TooWide,
 }
 
 impl fmt::Display for NoInterval {
@@ -108,6 +110,7 @@ impl fmt::Display for NoInterval {
             Self::OneTask => "one task says nothing of others",
             Self::OneCluster => "one cluster says nothing of others",
             Self::NoSpread => "all tasks have the same value, so nothing tells how far others may lie",
+            Self::TooWide => "its ends lie beyond what a float holds",
         })
     }
 }
@@ -129,7 +132,8 @@ pub fn mean_interval(moments: &Moments, confidence: f64, clustered: bool) -> Res
     let most = FOLLOWED / t * (several as f64 / FEW as f64).max(1.0);
     let skew = moments.skew.clamp(-most, most);
     let bound = |t: f64| moments.mean - moments.standard_error * unskewed(t, skew);
-    Ok(Interval { low: bound(t), high: bound(-t), method: Method::SkewT })
+    // At a confidence of less than a third the correction may move both ends past the mean.
+    finite(Interval { low: bound(t).min(moments.mean), high: bound(-t).max(moments.mean), method: Method::SkewT })
 }
 
 /// Student's interval without correction.
@@ -139,7 +143,11 @@ pub fn student_interval(moments: &Moments, confidence: f64, clustered: bool) -> 
         return Err(NoInterval::NoSpread);
     }
     let half = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence) * moments.standard_error;
-    Ok(Interval { low: moments.mean - half, high: moments.mean + half, method: Method::StudentT })
+    finite(Interval { low: moments.mean - half, high: moments.mean + half, method: Method::StudentT })
+}
+
+fn finite(interval: Interval) -> Result<Interval, NoInterval> {
+    if interval.low.is_finite() && interval.high.is_finite() { Ok(interval) } else { Err(NoInterval::TooWide) }
 }
 
 fn check_units(moments: &Moments, clustered: bool) -> Result<u64, NoInterval> {

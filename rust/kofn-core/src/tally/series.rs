@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 
 use crate::batch::Value;
-use crate::exact::Exact;
+use crate::exact::{self, Exact};
 use crate::plan::{Plan, Statistic};
 
 /// One series that exists: verifier, subject, metric.
@@ -93,6 +93,7 @@ impl State {
     pub fn is_sound(&self) -> bool {
         !self.which.is_empty()
             && self.n > 0
+            && exact::can_be_squares(&self.sum, &self.squares, self.n)
             && (self.kinds.is_empty()
                 || self.kinds.values().try_fold(0u64, |sum, &n| sum.checked_add(n)) == Some(self.n))
     }
@@ -241,6 +242,7 @@ mod tests {
         assert!(sound.is_sound());
         assert!(!State { which: BTreeSet::new(), ..sound.clone() }.is_sound());
         assert!(!State { n: 3, ..sound.clone() }.is_sound());
+        assert!(!State { squares: Exact::of_integer(4), ..sound.clone() }.is_sound());
         assert!(!State { n: 0, kinds: BTreeMap::new(), ..sound.clone() }.is_sound());
         assert!(State { kinds: BTreeMap::new(), ..sound.clone() }.is_sound());
     }
