@@ -340,3 +340,13 @@ def test_each_task_says_how_probable_an_improvement_is() -> None:
     assert back.probability_better()[0] == pytest.approx(1 - better)
     same = kofn.compare(run_of(passes(1, 0)), run_of(passes(0, 1))).tasks.probability_better(prior=(1, 1))
     assert same[0] == pytest.approx(0.5)
+
+
+def test_bootstraps_draw_whole_clusters() -> None:
+    # Clusters of tasks that are alike: as few independent values as there are clusters.
+    tasks = {f"t{i:02}": [i // 8 % 2, int(i // 8 % 3 > 0)] for i in range(64)}
+    repos = {task: f"r{i // 8}" for i, task in enumerate(tasks)}
+    run = run_of(tagged(tasks, repos))
+    alone, together = (run.report("pass@1", cluster=tag, interval="bootstrap")["pass@1"] for tag in (None, "repo"))
+    assert (alone.n_clusters, together.n_clusters) == (None, 8)
+    assert together.high - together.low > 2 * (alone.high - alone.low)
