@@ -347,6 +347,8 @@ def test_bootstraps_draw_whole_clusters() -> None:
     tasks = {f"t{i:02}": [i // 8 % 2, int(i // 8 % 3 > 0)] for i in range(64)}
     repos = {task: f"r{i // 8}" for i, task in enumerate(tasks)}
     run = run_of(tagged(tasks, repos))
-    alone, together = (run.report("pass@1", cluster=tag, interval="bootstrap")["pass@1"] for tag in (None, "repo"))
+    alone, together = (
+        run.report("pass@1", cluster=tag, interval="bootstrap")["pass@1"] for tag in (None, "repo")
+    )
     assert (alone.n_clusters, together.n_clusters) == (None, 8)
     assert together.high - together.low > 2 * (alone.high - alone.low)
