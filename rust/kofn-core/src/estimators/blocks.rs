@@ -1,7 +1,7 @@
 //! Best and worst of k of many short tasks, eight of one length at a time (see [`super::lanes`]); what is left open
 //! there goes by its levels, one value at a time.
 
-use super::lanes::{LANES, LONGEST, Left, Parts, Plan, Scores};
+use super::lanes::{LANES, LONGEST, Left, Plan, Scores};
 use super::order::{Level, best, best_of_k, levels_into, worst, worst_of_k};
 use super::rows::Order;
 use crate::threads;
@@ -16,7 +16,6 @@ pub(super) struct Blocks<'a> {
     /// By length.
     waiting: Vec<Option<Box<Waiting>>>,
     spare: (Vec<f64>, Vec<Level>),
-    parts: Box<Parts>,
 }
 
 /// Tasks of one length n.
@@ -30,7 +29,7 @@ struct Waiting {
 
 impl<'a> Blocks<'a> {
     pub(super) fn new(order: Order, ks: &'a [u64]) -> Self {
-        Self { order, ks, waiting: Vec::new(), spare: <_>::default(), parts: Box::new(Parts::NONE) }
+        Self { order, ks, waiting: Vec::new(), spare: <_>::default() }
     }
 
     /// Whether this statistic of so many scores can be had here.
@@ -97,8 +96,7 @@ impl<'a> Blocks<'a> {
         }
         let width = self.ks.len();
         // Lanes that wait for none hold scores of a task that was there before.
-        let values =
-            waiting.plan.as_ref().map(|plan| plan.block(&mut waiting.scores, &mut self.parts)).unwrap_or_default();
+        let values = waiting.plan.as_ref().map(|plan| plan.block(&mut waiting.scores)).unwrap_or_default();
         for (lane, &task) in waiting.tasks[..taken].iter().enumerate() {
             let out = &mut out[task * width..][..width];
             out.fill(f64::NAN);

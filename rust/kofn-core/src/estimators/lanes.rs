@@ -77,12 +77,12 @@ impl Plan {
     }
 
     /// Values of eight tasks: `values[column][lane]`, NaN where k > n and where one is left open.
-    pub(super) fn block(&self, scores: &mut Scores, parts: &mut Parts) -> Vec<Lanes> {
+    pub(super) fn block(&self, scores: &mut Scores) -> Vec<Lanes> {
         let mut values = vec![[f64::NAN; LANES]; self.used + 1];
         if fused() {
-            arch::run(Block::<true> { plan: self, scores, parts, values: &mut values });
+            arch::run(Block::<true> { plan: self, scores, values: &mut values });
         } else {
-            arch::run(Block::<false> { plan: self, scores, parts, values: &mut values });
+            arch::run(Block::<false> { plan: self, scores, values: &mut values });
         }
         self.columns.iter().map(|&at| values[at]).collect()
     }
@@ -143,10 +143,12 @@ impl Tile {
 
     /// The sums of products of high parts, and of the others.
     #[inline(always)]
-    fn sums<const FUSED: bool>(&self, scores: &[Lanes], parts: &Parts) -> [(Lanes, Lanes); TILE] {
+    fn sums<const FUSED: bool>(&self, scores: &[Lanes], grid: &Lanes) -> [(Lanes, Lanes); TILE] {
         let mut sums = [([0.0; LANES], [0.0; LANES]); TILE];
-        let scores = scores.iter().zip(&parts.high).zip(&parts.low).skip(self.from);
-        for (weights, ((score, high), low)) in self.weights.iter().zip(scores) {
+        for (weights, score) in self.weights.iter().zip(scores.iter().skip(self.from)) {
+            // Cut anew for each tile: quicker than to keep the parts.
+            let high: Lanes = from_fn(|lane| (score[lane] + grid[lane]) - grid[lane]);
+            let low: Lanes = from_fn(|lane| score[lane] - high[lane]);
             for (weight, (sum, rest)) in weights.iter().zip(&mut sums) {
                 *sum = from_fn(|lane| fma::<FUSED>(weight.high, high[lane], sum[lane]));
                 *rest = from_fn(|lane| fma::<FUSED>(weight.high, low[lane], rest[lane]));
@@ -190,21 +192,10 @@ fn fma<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
-/// Scores cut in two, by rank: room for them, which is not cleared between tasks.
-pub(super) struct Parts {
-    high: Scores,
-    low: Scores,
-}
-
-impl Parts {
-    pub(super) const NONE: Self = Self { high: [[0.0; LANES]; LONGEST], low: [[0.0; LANES]; LONGEST] };
-}
-
 /// See [`Plan::block`].
 struct Block<'a, const FUSED: bool> {
     plan: &'a Plan,
     scores: &'a mut Scores,
-    parts: &'a mut Parts,
     values: &'a mut [Lanes],
 }
 
@@ -213,7 +204,7 @@ impl<const FUSED: bool> Kernel for Block<'_, FUSED> {
     #[inline(always)]
     fn run(self) {
         sort(&self.plan.network, self.scores);
-        weigh::<FUSED>(self.plan, self.scores, self.parts, self.values);
+        weigh::<FUSED>(self.plan, self.scores, self.values);
     }
 }
 
@@ -223,15 +214,17 @@ fn sort(network: &[(u8, u8)], scores: &mut Scores) {
         // A mask that changes nothing: the compiler sees that these are no more than LONGEST.
         let (a, b) = (usize::from(a) % LONGEST, usize::from(b) % LONGEST);
         let (x, y) = (scores[a], scores[b]);
-        scores[a] = from_fn(|lane| if y[lane] < x[lane] { y[lane] } else { x[lane] });
-        scores[b] = from_fn(|lane| if y[lane] < x[lane] { x[lane] } else { y[lane] });
+        let most: Lanes = from_fn(|lane| if y[lane] < x[lane] { x[lane] } else { y[lane] });
+        // The other one, by bits: of a second choice compilers make a store of some lanes, for which the next load waits.
+        scores[a] = from_fn(|lane| f64::from_bits(x[lane].to_bits() ^ y[lane].to_bits() ^ most[lane].to_bits()));
+        scores[b] = most;
     }
 }
 
 /// Values of sorted scores; whether all are settled. No branch parts what is read from what is written in the loops
 /// over lanes: compilers make vectors of that.
 #[inline(always)]
-fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, parts: &mut Parts, values: &mut [Lanes]) -> bool {
+fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, values: &mut [Lanes]) -> bool {
     let n = plan.n.clamp(1, LONGEST);
     let (first, last) = (scores[0], scores[n - 1]);
     let size: Lanes = from_fn(|lane| if -first[lane] > last[lane] { -first[lane] } else { last[lane] });
@@ -240,20 +233,21 @@ fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, parts: &mut Parts, val
     let grid: Lanes = from_fn(|lane| above[lane] * (1.5 * power_of_two(26)));
     let error: Lanes =
         from_fn(|lane| if size[lane] < LEAST && size[lane] > 0.0 { f64::INFINITY } else { above[lane] * plan.error });
-    for ((high, low), score) in parts.high[..n].iter_mut().zip(&mut parts.low[..n]).zip(scores) {
-        let near: Lanes = from_fn(|lane| (score[lane] + grid[lane]) - grid[lane]);
-        *low = from_fn(|lane| score[lane] - near[lane]);
-        *high = near;
-    }
     // Where all rests are multiples of 2^-68 of a power above, their sums with dyadic weights are exact too: then a
     // midpoint of two floats is seen as one, and goes to even as everywhere.
     let fine =
         above.iter().fold(0.0, |most, &above| if above > most { above } else { most }) * (1.5 * power_of_two(-16));
-    let finer = |low: &f64| ((low + fine) - fine).to_bits() ^ low.to_bits();
-    let is_fine = parts.low[..n].as_flattened().iter().fold(0, |all, low| all | finer(low)) == 0;
+    let mut finer = [0.0; LANES];
+    for score in &scores[..n] {
+        finer = from_fn(|lane| {
+            let low = score[lane] - ((score[lane] + grid[lane]) - grid[lane]);
+            finer[lane] + (((low + fine) - fine) - low).abs()
+        });
+    }
+    let is_fine = finer == [0.0; LANES];
     let exact: Lanes = from_fn(|lane| if is_fine && error[lane] < f64::INFINITY { 0.0 } else { error[lane] });
     for (tile, values) in plan.tiles.iter().zip(values[..plan.used].chunks_mut(TILE)) {
-        let sums = tile.sums::<FUSED>(&scores[..n], parts);
+        let sums = tile.sums::<FUSED>(&scores[..n], &grid);
         for ((&is_exact, (sum, rest)), values) in tile.exact.iter().zip(&sums).zip(values) {
             let error = if is_exact { &exact } else { &error };
             let below: Lanes = from_fn(|lane| sum[lane] + (rest[lane] - error[lane]));
@@ -278,8 +272,9 @@ impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
         let Self { plan, scores: all, out } = self;
         let (n, width) = (plan.n.clamp(1, LONGEST), plan.columns.len());
         let mut left = Left::default();
-        let (mut scores, mut parts) = ([[0.0; LANES]; LONGEST], Parts::NONE);
+        let mut scores = [[0.0; LANES]; LONGEST];
         let mut values = vec![[f64::NAN; LANES]; plan.used + 1];
+        let in_order = plan.columns.iter().zip(0..).all(|(&column, at)| column == at);
         let blocks = all.chunks_exact(n * LANES).zip(out.chunks_exact_mut(width * LANES));
         for (block, (rows, out)) in blocks.enumerate() {
             let place = block * LANES..(block + 1) * LANES;
@@ -294,10 +289,12 @@ impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
                 *scores = from_fn(|lane| row[lane][i] + 0.0);
             }
             sort(&plan.network, &mut scores);
-            let settled = weigh::<FUSED>(plan, &scores, &mut parts, &mut values);
+            let settled = weigh::<FUSED>(plan, &scores, &mut values);
             for (lane, out) in out.chunks_exact_mut(width).enumerate() {
-                for (out, &column) in out.iter_mut().zip(&plan.columns) {
-                    *out = values[column][lane];
+                if in_order {
+                    out.iter_mut().zip(&values).for_each(|(out, values)| *out = values[lane]);
+                } else {
+                    out.iter_mut().zip(&plan.columns).for_each(|(out, &column)| *out = values[column][lane]);
                 }
             }
             if !settled {
