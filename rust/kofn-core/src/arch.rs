@@ -147,6 +147,25 @@ pub fn large_pages<T>(room: Vec<T>) -> Vec<T> {
     room
 }
 
+/// Words as the quarters that they are made of, lowest first. Shifts and casts say the same, and may become one store, or
+/// a shuffle for each vector.
+#[inline(always)]
+#[must_use]
+#[cfg(target_endian = "little")]
+#[expect(unsafe_code, reason = "numbers of one size are read as others")]
+pub fn quarters(words: [u64; 32]) -> [i16; 128] {
+    // SAFETY: both are 256 bytes, any of which are numbers.
+    unsafe { std::mem::transmute(words) }
+}
+
+/// Words as the quarters that they are made of, lowest first.
+#[must_use]
+#[cfg(target_endian = "big")]
+#[expect(clippy::cast_possible_truncation, reason = "quarters are meant")]
+pub fn quarters(words: [u64; 32]) -> [i16; 128] {
+    std::array::from_fn(|i| (words[i / 4] >> (i % 4 * 16)) as i16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +189,13 @@ mod tests {
             assert!(room.iter().take(len).zip(0..).all(|(value, i)| *value == i) && room[len..] == [7; 3]);
             assert!(large_pages(Vec::<u8>::with_capacity(8 * len)).is_empty());
         }
+    }
+
+    #[test]
+    fn quarters_come_lowest_first() {
+        let found = quarters(std::array::from_fn(|i| 0x8003_0002_0001_0000 + i as u64));
+        assert_eq!(found[..5], [0, 1, 2, i16::MIN + 3, 1]);
+        assert_eq!(found[124..], [31, 1, 2, i16::MIN + 3]);
     }
 
     #[test]

@@ -18,10 +18,12 @@ const ROUNDS: usize = 10;
 #[must_use]
 pub fn blocks<const N: usize>(seed: u64, numbers: [u32; N], rest: [u32; 3]) -> [[u32; N]; 4] {
     // Words live in 64 bits, whose upper half may hold anything: vectors multiply the lower halves alone.
-    let mut words = [numbers.map(u64::from), [rest[0].into(); N], [rest[1].into(); N], [rest[2].into(); N]];
+    let [mut a, mut b, mut c, mut d] = [[0; N], [rest[0].into(); N], [rest[1].into(); N], [rest[2].into(); N]];
+    for i in 0..N {
+        a[i] = u64::from(numbers[i]);
+    }
     let [mut low, mut high] = [low(seed), low(seed >> 32)];
     for _ in 0..ROUNDS {
-        let [a, b, c, d] = &mut words;
         for i in 0..N {
             let first = (a[i] & LOW) * MULTIPLIERS[0];
             let second = (c[i] & LOW) * MULTIPLIERS[1];
@@ -33,7 +35,15 @@ pub fn blocks<const N: usize>(seed: u64, numbers: [u32; N], rest: [u32; 3]) -> [
         low = low.wrapping_add(STEPS[0]);
         high = high.wrapping_add(STEPS[1]);
     }
-    words.map(|word| word.map(self::low))
+    // No `map`: it may become a call, and calls leave the level that this is compiled for.
+    let mut words = [[0; N]; 4];
+    for i in 0..N {
+        words[0][i] = self::low(a[i]);
+        words[1][i] = self::low(b[i]);
+        words[2][i] = self::low(c[i]);
+        words[3][i] = self::low(d[i]);
+    }
+    words
 }
 
 const LOW: u64 = 0xffff_ffff;

@@ -86,8 +86,12 @@ impl Place {
                 let mut rows = [0; LANES];
                 let some = open.len().min(start + LANES) - start;
                 rows[..some].copy_from_slice(&open[start..start + some]);
-                let n = rows.map(|row| tries[row as usize]);
-                let words = blocks(self.seed, rows.map(|row| self.first + row), [attempt, self.level, BINOMIAL]);
+                let (mut n, mut numbers) = ([0.0; LANES], rows);
+                for i in 0..LANES {
+                    n[i] = tries[rows[i] as usize];
+                    numbers[i] += self.first;
+                }
+                let words = blocks(self.seed, numbers, [attempt, self.level, BINOMIAL]);
                 let (mut u, mut v) = ([0.0; LANES], [0.0; LANES]);
                 for i in 0..LANES {
                     u[i] = unit(words[0][i], words[1][i]);

@@ -1,6 +1,7 @@
 //! Means of columns of values as they come, with their bootstrap intervals.
 
 use super::{Ends, intervals};
+use crate::arch::{self, Kernel};
 use crate::error::{Error, Result};
 use crate::inference::intervals::NoInterval;
 use crate::inference::{Interval, Moments, Sample};
@@ -24,6 +25,12 @@ pub fn means(
     ends: Ends,
     seed: u64,
 ) -> Result<Vec<Mean>> {
+    if width == 1
+        && clusters.is_none()
+        && let Some(counts) = verdicts(table)
+    {
+        return of_samples(&[Sample::coded(&VERDICTS, &[], &counts)], confidence, ends, seed);
+    }
     if let Some(at) = table.iter().position(|value| value.is_infinite()) {
         let place =
             if width > 1 { format!("row {}, column {}", at / width, at % width) } else { format!("position {at}") };
@@ -42,18 +49,56 @@ pub fn means(
         Some((values, counts)) => Sample::coded(values, &[], counts),
         None => Sample::of(columns[at]).clustered(clusters),
     };
-    let given: Vec<(Sample<'_>, Moments)> = (0..columns.len())
-        .map(|at| {
-            let moments = Moments::of(&sample(at)).ok_or_else(|| {
-                let which =
-                    if width > 1 { format!("column {at} has no value") } else { "there is no value".to_owned() };
+    let samples: Vec<Sample<'_>> = (0..columns.len()).map(sample).collect();
+    of_samples(&samples, confidence, ends, seed)
+}
+
+fn of_samples(samples: &[Sample<'_>], confidence: f64, ends: Ends, seed: u64) -> Result<Vec<Mean>> {
+    let given: Vec<(Sample<'_>, Moments)> = samples
+        .iter()
+        .enumerate()
+        .map(|(at, sample)| {
+            let none = || {
+                let which = if samples.len() > 1 {
+                    format!("column {at} has no value")
+                } else {
+                    "there is no value".to_owned()
+                };
                 Error::argument("values", which)
-            })?;
-            Ok((sample(at), moments))
+            };
+            Ok((*sample, Moments::of(sample).ok_or_else(none)?))
         })
         .collect::<Result<_>>()?;
     let found = intervals(&given, confidence, ends, seed);
     Ok(given.iter().zip(found).map(|((_, moments), interval)| Mean { value: moments.mean, interval }).collect())
+}
+
+const VERDICTS: [f64; 2] = [0.0, 1.0];
+
+/// How many values are 0 and how many 1, if all are: at the speed of memory.
+fn verdicts(values: &[f64]) -> Option<[u64; 2]> {
+    struct Count<'a>(&'a [f64]);
+    impl Kernel for Count<'_> {
+        type Output = [u64; 2];
+        #[inline(always)]
+        fn run(self) -> [u64; 2] {
+            let (mut none, mut one) = (0, 0);
+            for value in self.0 {
+                none += u64::from(*value == 0.0);
+                one += u64::from(*value == 1.0);
+            }
+            [none, one]
+        }
+    }
+    let mut counts = [0; 2];
+    for piece in values.chunks(4096) {
+        let [none, one] = arch::run(Count(piece));
+        if none + one < piece.len() as u64 {
+            return None;
+        }
+        counts = [counts[0] + none, counts[1] + one];
+    }
+    Some(counts)
 }
 
 /// Slots of the table of few values, of which it may fill half.
@@ -61,10 +106,8 @@ const SLOTS: usize = 512;
 
 /// Distinct values, and how often each occurs; those that are NaN left out.
 fn distinct(values: &[f64]) -> (Vec<f64>, Vec<u64>) {
-    let times = |one: f64| values.iter().map(|value| u64::from(*value == one)).sum::<u64>();
-    let verdicts = [times(0.0), times(1.0)];
-    if verdicts.iter().sum::<u64>() == values.len() as u64 {
-        return (vec![0.0, 1.0], verdicts.to_vec());
+    if let Some(counts) = verdicts(values) {
+        return (VERDICTS.to_vec(), counts.to_vec());
     }
     if let Some(found) = few(values) {
         return found;

@@ -8,12 +8,14 @@
 
 use std::ops::Range;
 
-use crate::arch::Kernel;
+use crate::arch::{self, Kernel};
 use crate::random::{self, LANES, blocks};
 
 /// Units whose counts are made at once: two of each random word.
 pub const CHUNK: usize = 128;
 const EACH_CHUNK: u32 = 128;
+/// Codes that a vector holds.
+const WIDE: usize = 2 * LANES;
 const _: () = assert!(CHUNK == 8 * LANES && CHUNK == EACH_CHUNK as usize);
 /// Counts up to here are told by comparisons.
 const STEPS: usize = 5;
@@ -123,7 +125,7 @@ impl Kernel for Replicates<'_> {
     fn run(self) -> Vec<f64> {
         let (columns, size) = (self.of.width, self.numbers.len());
         let mut sums = vec![0.0; columns * size];
-        let (mut lanes, mut row) = (vec![[0.0; LANES]; columns], vec![0.0; columns]);
+        let (mut lanes, mut more, mut row) = (vec![[0.0; LANES]; columns], vec![[0.0; 4]; columns], vec![0.0; columns]);
         for (at, number) in self.numbers.enumerate() {
             let mut attempt = 0;
             let missing = loop {
@@ -136,7 +138,7 @@ impl Kernel for Replicates<'_> {
             for (sum, lanes) in row.iter_mut().zip(&lanes) {
                 *sum = added(lanes);
             }
-            draw(self.of, [number, attempt], missing, &mut row);
+            draw(self.of, [number, attempt], missing, &mut more, &mut row);
             for (sum, found) in sums.iter_mut().skip(at).step_by(size).zip(&row) {
                 *sum = *found;
             }
@@ -166,18 +168,15 @@ fn count(of: &Columns, place: [u32; 2], lanes: &mut [[f64; LANES]]) -> u32 {
     let (mut first, mut until_flush) = (0u32, FLUSH);
     for values in chunks.chunks_exact(lanes.len().max(1)) {
         let words = blocks::<LANES>(*seed, random::from(first / 8), [place[0], place[1], COUNTS]);
-        let mut codes = [0i16; CHUNK];
-        for (codes, words) in codes.chunks_exact_mut(2 * LANES).zip(&words) {
-            let (low, high) = codes.split_at_mut(LANES);
-            for ((low, high), &word) in low.iter_mut().zip(high).zip(words) {
-                #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
-                let halves = [word as u16, (word >> 16) as u16];
-                [*low, *high] = halves.map(u16::cast_signed);
-            }
+        let mut pairs = [0u64; 2 * LANES];
+        for i in 0..LANES {
+            pairs[i] = u64::from(words[1][i]) << 32 | u64::from(words[0][i]);
+            pairs[LANES + i] = u64::from(words[3][i]) << 32 | u64::from(words[2][i]);
         }
-        let (mut counts, mut least) = ([0i16; CHUNK], [i16::MAX; LANES]);
-        for (counts, codes) in counts.chunks_exact_mut(LANES).zip(codes.chunks_exact(LANES)) {
-            for i in 0..LANES {
+        let codes = arch::quarters(pairs);
+        let (mut counts, mut least) = ([0i16; CHUNK], [i16::MAX; WIDE]);
+        for (counts, codes) in counts.chunks_exact_mut(WIDE).zip(codes.chunks_exact(WIDE)) {
+            for i in 0..WIDE {
                 let code = codes[i];
                 least[i] = least[i].min(code);
                 for step in law.steps {
@@ -228,11 +227,11 @@ fn flushed(counted: &mut [i16; CHUNK]) -> u32 {
 
 /// Draw `missing` units one by one and add them to the sums: Lemire 2019, without bias.
 #[inline(always)]
-fn draw(of: &Columns, place: [u32; 2], missing: u32, sums: &mut [f64]) {
+fn draw(of: &Columns, place: [u32; 2], missing: u32, more: &mut [[f64; 4]], sums: &mut [f64]) {
     let units = u64::from(of.units);
     let unfair = (1u64 << 32) % units;
     let (mut left, mut first) = (missing, 0);
-    let mut more = vec![[0.0; 4]; if missing > 0 { sums.len() } else { 0 }];
+    more.fill([0.0; 4]);
     while left > 0 {
         let words = blocks::<LANES>(of.seed, random::from(first), [place[0], place[1], MISSING]);
         first += EACH_CHUNK / 8;
@@ -252,7 +251,7 @@ fn draw(of: &Columns, place: [u32; 2], missing: u32, sums: &mut [f64]) {
             left -= 1;
         }
     }
-    for (sum, [a, b, c, d]) in sums.iter_mut().zip(more) {
+    for (sum, &mut [a, b, c, d]) in sums.iter_mut().zip(more) {
         *sum += (a + b) + (c + d);
     }
 }
