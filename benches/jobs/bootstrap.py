@@ -125,25 +125,21 @@ def _five(table: np.ndarray) -> Job:
 
 
 def _large(values: np.ndarray, part: np.ndarray) -> Job:
+    small = f"kofn, {len(part):,} tasks"
     contenders: Contenders = {
         OURS: lambda: _ends(bootstrap_mean(values)),
-        f"kofn, {len(part):,} tasks": lambda: (
-            _ends(bootstrap_mean(part)),
-            _ends(bootstrap_mean(values))[:0],
-        )[1],
+        small: lambda: _ends(bootstrap_mean(part)),
     }
-    gates = (ratio(1 / 2, f"kofn, {len(part):,} tasks"),)
     name = f"bootstrap, {len(values):,} tasks of 0 or 1"
-    return Job(
-        name, "intervals", 1, values.nbytes, 0, contenders, gates, (nanoseconds(5e6),), agree=_near(values)
-    )
+    aims, near = (nanoseconds(5e6),), _near(part, 10)
+    return Job(name, "intervals", 1, values.nbytes, 0, contenders, (ratio(1 / 2, small),), aims, agree=near)
 
 
 def _ends(found: object) -> np.ndarray:
     return np.array([found.low, found.high]).T
 
 
-def _near(values: np.ndarray) -> Callable[[object, object], bool]:
+def _near(values: np.ndarray, share: float = 0.3) -> Callable[[object, object], bool]:
     # Resamples differ, and so do the methods where values are skewed: by a part of the standard error.
     error = values.std() / np.sqrt(len(values))
-    return lambda a, b: bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) < 0.3 * error))
+    return lambda a, b: bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) < share * error))
