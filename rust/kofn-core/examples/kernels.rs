@@ -17,12 +17,13 @@ use kofn_core::policies::Policy;
 use kofn_core::run::{Group, OnDuplicate};
 use kofn_core::{Result, estimates};
 
+use kofn_core::table::BATCH;
 use kofn_core::tally::{Arrays, Floats, Setup, Tally};
-use kofn_core::tasks;
+use kofn_core::tasks::{self, Coder, Counting};
 
 type Kernel = (&'static str, fn() -> Result<()>);
 
-const KERNELS: [Kernel; 12] = [
+const KERNELS: [Kernel; 14] = [
     ("pass_at_k: 10,000 tasks, n to 1,000, 8 ks", pass_many),
     ("pass_at_k: 100,000 tasks, n = 16, 5 ks", pass_repeated),
     ("best_of_k: 10,000 tasks of 16 scores, 16 ks", best_of_16),
@@ -31,6 +32,8 @@ const KERNELS: [Kernel; 12] = [
     ("metrics: best and worst of k, 10,000 tasks of 16", metrics_of_scores),
     ("metrics: pass@k of 100,000 rollouts", metrics_of_verdicts),
     ("tasks: 1,000,000 integers", integers),
+    ("tasks: 1,000,000 texts", texts),
+    ("tasks: 1,000,000 texts, grouped", texts_grouped),
     ("checks: 100,000 rollouts of about 5", checks),
     ("native file to report: 10,000 records", native),
     ("bootstrap: 1,000 tasks, each its own value", bootstrap_of_scores),
@@ -155,6 +158,33 @@ fn integers() -> Result<()> {
         tasks::count(&codes, &passed, distinct.len())
     })
     .map(drop)
+}
+
+fn count_texts(mut ids: Vec<u64>, sort: bool) -> Result<()> {
+    if sort {
+        ids.sort_unstable();
+    }
+    let texts: Vec<String> = ids.iter().map(|id| format!("task-{id}")).collect();
+    let passed = vec![1; texts.len()];
+    measured(|| {
+        let mut coder = Coder::new("groups", Counting::new(&passed));
+        for texts in texts.chunks(BATCH) {
+            coder.take(texts.iter().map(String::as_bytes))?;
+        }
+        let (names, counting) = coder.finish();
+        counting.finish(names.len())
+    })
+    .map(drop)
+}
+
+fn texts() -> Result<()> {
+    let mut random = Random(7);
+    count_texts((0..1_000_000).map(|_| random.below(10_000)).collect(), false)
+}
+
+fn texts_grouped() -> Result<()> {
+    let mut random = Random(7);
+    count_texts((0..1_000_000).map(|_| random.below(10_000)).collect(), true)
 }
 
 fn checks() -> Result<()> {

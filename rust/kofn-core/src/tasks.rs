@@ -239,8 +239,16 @@ fn halves(both: u64) -> [i64; 2] {
 /// Count rollouts and passes of each of `tasks` tasks.
 pub fn count(codes: &[u32], passed: &[i8], tasks: usize) -> Result<Counts> {
     let mut counting = Counting::new(passed);
+    counting.both = vec![0; tasks];
     for codes in codes.chunks(BLOCK) {
-        counting.take(codes.len(), codes.iter().map(|&code| (code, 1)), tasks);
+        counting.empty();
+        let passed = counting.next(codes.len());
+        let both = counting.both.as_mut_slice();
+        for (&code, &passed) in codes.iter().zip(passed) {
+            if let Some(both) = both.get_mut(code as usize) {
+                *both += one(passed);
+            }
+        }
     }
     counting.finish(tasks)
 }
