@@ -32,7 +32,8 @@ LAWS: dict[str, Law] = {
     "near 1": lambda random, size: random.beta(20, 1, size),
 }
 Z = 1.959963984540054
-PEERS = ("scorio", "evalstats", "pooled", "two-level")
+DRAWN = {"BCa": "bootstrap", "percentile": "percentile"}
+PEERS = (*DRAWN, "scorio", "evalstats", "pooled", "two-level")
 REPLICATES = 200
 
 
@@ -93,7 +94,8 @@ def simulate(law: str, tasks: int, rollouts: int, runs: int, peer_runs: int) -> 
     for at in range(runs):
         rates = LAWS[law](random, tasks)
         passed = random.random((tasks, rollouts)) < rates[:, None]
-        report = kofn.Run.from_arrays(groups=groups, passed=passed.reshape(-1)).report(labels)
+        run = kofn.Run.from_arrays(groups=groups, passed=passed.reshape(-1))
+        report = run.report(labels)
         for label in labels:
             figure = report[label]
             values = report.per_task.statistics[label]
@@ -104,7 +106,9 @@ def simulate(law: str, tasks: int, rollouts: int, runs: int, peer_runs: int) -> 
             inside = not none and figure.low <= truth[label] <= figure.high
             held[label] += [inside, none, off <= t * error, off <= Z * error, tasks - counts.max()]
         if at < peer_runs:
-            for (label, name), (low, high) in peers.intervals(passed, labels, report).items():
+            for (label, name), (low, high) in (
+                drawn(run, labels) | peers.intervals(passed, labels, report)
+            ).items():
                 by_peers[label][name] += [low <= truth[label] <= high, not math.isnan(low)]
     for label, sums in held.items():
         inside, none, by_t, by_z, differing = sums
@@ -124,6 +128,15 @@ def simulate(law: str, tasks: int, rollouts: int, runs: int, peer_runs: int) -> 
             by_z / runs,
             shares,
         )
+
+
+def drawn(run: kofn.Run, labels: list[str]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return kofn's own bootstrap intervals over tasks."""
+    found = {}
+    for name, interval in DRAWN.items():
+        report = run.report(labels, interval=interval)  # type: ignore[arg-type]
+        found |= {(label, name): report[label].interval or (math.nan, math.nan) for label in labels}
+    return found
 
 
 class Peers:
@@ -218,7 +231,8 @@ def table(cells: list[Cell], runs: int, peer_runs: int) -> str:
         "runs in which all tasks agree, so that no interval is given. Plain t and z beside it: a standard error over tasks",
         "with Student's t, as inspect_ai's `ci` has it, and times 1.96, as is made of inspect_ai's `stderr`.",
         "",
-        f"The others on the first {peer_runs} of these runs (so to some {100 * 1.96 * (0.05 * 0.95 / peer_runs) ** 0.5:.0f} points): *scorio* {version('scorio')}, credible intervals of its",
+        f"The others on the first {peer_runs} of these runs (so to some {100 * 1.96 * (0.05 * 0.95 / peer_runs) ** 0.5:.0f} points): *BCa* and *percentile*, kofn's own",
+        f"bootstrap over tasks (`--interval bootstrap`, `percentile`); *scorio* {version('scorio')}, credible intervals of its",
         f"`pass_at_k_ci` and `pass_hat_k_ci`; *evalstats* {version('evalstats')}, `mean_ci` of the tasks' values; *pooled*, the",
         f"bootstrap of all rollouts as if they were independent ({REPLICATES} replicates, percentiles); *two-level*, tasks drawn and",
         "then rollouts of each. scorio's is meant for these very tasks, and no interval of other tasks: that it holds the",
