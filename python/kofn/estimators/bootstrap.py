@@ -10,6 +10,8 @@ from kofn import _columns, _core
 from kofn._values import outside, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["BootstrapMean", "bootstrap_mean"]
@@ -31,7 +33,7 @@ class BootstrapMean(NamedTuple):
 
 
 def bootstrap_mean(
-    values: ArrayLike,
+    values: ArrayLike | Sequence[float | None],
     *,
     confidence: float = 0.95,
     seed: int = 0,
