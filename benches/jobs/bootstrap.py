@@ -30,7 +30,7 @@ def resampling(scale: float) -> Iterator[Job]:
         yield _job(
             f"bootstrap, {many:,} tasks of {name}", values, "intervals", (ratio(50, "scipy BCa"),), 5e6
         )
-    yield _five(random.gamma(2.0, size=(few, 5)))
+    yield _five(random.gamma(2.0, size=(many, 5)))
     yield _large(
         random.binomial(1, 0.3, int(1e6 * scale)).astype(float), random.binomial(1, 0.3, many).astype(float)
     )

@@ -17,6 +17,8 @@ const EACH_CHUNK: u32 = 128;
 /// Codes that a vector holds.
 const WIDE: usize = 2 * LANES;
 const _: () = assert!(CHUNK == 8 * LANES && CHUNK == EACH_CHUNK as usize);
+/// Resamples added up at once: their values are loaded once.
+const TOGETHER: usize = 2;
 /// Counts up to here are told by comparisons.
 const STEPS: usize = 5;
 /// No Poisson count of mean 1 exceeds this within the numbers that are drawn.
@@ -125,22 +127,30 @@ impl Kernel for Replicates<'_> {
     fn run(self) -> Vec<f64> {
         let (columns, size) = (self.of.width, self.numbers.len());
         let mut sums = vec![0.0; columns * size];
-        let (mut lanes, mut more, mut row) = (vec![[0.0; LANES]; columns], vec![[0.0; 4]; columns], vec![0.0; columns]);
+        let mut counts = [const { Vec::new() }; TOGETHER];
+        counts.fill(vec![[0; CHUNK]; self.of.chunks.len() / columns.max(1)]);
+        let mut lanes = vec![[[0.0; LANES]; TOGETHER]; columns];
+        let mut ready = 0;
         for (at, number) in self.numbers.enumerate() {
+            let counts_of_one = &mut counts[ready];
             let mut attempt = 0;
             let missing = loop {
                 let place = [number, attempt];
-                if let Some(missing) = self.of.units.checked_sub(count(self.of, place, &mut lanes)) {
+                if let Some(missing) = self.of.units.checked_sub(count(self.of, place, counts_of_one)) {
                     break missing;
                 }
                 attempt += 1;
             };
-            for (sum, lanes) in row.iter_mut().zip(&lanes) {
-                *sum = added(lanes);
-            }
-            draw(self.of, [number, attempt], missing, &mut more, &mut row);
-            for (sum, found) in sums.iter_mut().skip(at).step_by(size).zip(&row) {
-                *sum = *found;
+            draw(self.of, [number, attempt], missing, counts_of_one);
+            ready += 1;
+            if ready == TOGETHER || at + 1 == size {
+                weigh(self.of, &counts, &mut lanes);
+                for (sums, lanes) in sums.chunks_exact_mut(size).zip(&lanes) {
+                    for (sum, lanes) in sums[at + 1 - ready..=at].iter_mut().zip(lanes) {
+                        *sum = added(lanes);
+                    }
+                }
+                ready = 0;
             }
         }
         sums
@@ -159,14 +169,13 @@ fn added(lanes: &[f64; LANES]) -> f64 {
     (halves[0] + halves[1]) + (halves[2] + halves[3])
 }
 
-/// Give every unit its count and add up the columns; the sum of the counts.
+/// Give every unit its count; their sum.
 #[inline(always)]
-fn count(of: &Columns, place: [u32; 2], lanes: &mut [[f64; LANES]]) -> u32 {
-    let Columns { chunks, units, law, seed, .. } = of;
-    lanes.fill([0.0; LANES]);
+fn count(of: &Columns, place: [u32; 2], counts: &mut [[i16; CHUNK]]) -> u32 {
+    let Columns { units, law, seed, .. } = of;
     let (mut all, mut counted) = (0, [0i16; CHUNK]);
     let (mut first, mut until_flush) = (0u32, FLUSH);
-    for values in chunks.chunks_exact(lanes.len().max(1)) {
+    for counts in counts {
         let words = blocks::<LANES>(*seed, random::from(first / 8), [place[0], place[1], COUNTS]);
         let mut pairs = [0u64; 2 * LANES];
         for i in 0..LANES {
@@ -174,7 +183,8 @@ fn count(of: &Columns, place: [u32; 2], lanes: &mut [[f64; LANES]]) -> u32 {
             pairs[LANES + i] = u64::from(words[3][i]) << 32 | u64::from(words[2][i]);
         }
         let codes = arch::quarters(pairs);
-        let (mut counts, mut least) = ([0i16; CHUNK], [i16::MAX; WIDE]);
+        let mut least = [i16::MAX; WIDE];
+        *counts = [0; CHUNK];
         for (counts, codes) in counts.chunks_exact_mut(WIDE).zip(codes.chunks_exact(WIDE)) {
             for i in 0..WIDE {
                 let code = codes[i];
@@ -196,19 +206,8 @@ fn count(of: &Columns, place: [u32; 2], lanes: &mut [[f64; LANES]]) -> u32 {
             counts[left..].fill(0);
         }
         first = first.saturating_add(EACH_CHUNK);
-        let mut times = [0.0; CHUNK];
         for i in 0..CHUNK {
             counted[i] += counts[i];
-            times[i] = f64::from(counts[i]);
-        }
-        for (lanes, values) in lanes.iter_mut().zip(values) {
-            let mut sums = *lanes;
-            for (times, values) in times.chunks_exact(LANES).zip(values.chunks_exact(LANES)) {
-                for i in 0..LANES {
-                    sums[i] += times[i] * values[i];
-                }
-            }
-            *lanes = sums;
         }
         until_flush -= 1;
         if until_flush == 0 {
@@ -218,6 +217,32 @@ fn count(of: &Columns, place: [u32; 2], lanes: &mut [[f64; LANES]]) -> u32 {
     all + flushed(&mut counted)
 }
 
+/// Add up the columns, each value as often as it was drawn.
+#[inline(always)]
+fn weigh(of: &Columns, counts: &[Vec<[i16; CHUNK]>; TOGETHER], lanes: &mut [[[f64; LANES]; TOGETHER]]) {
+    lanes.fill([[0.0; LANES]; TOGETHER]);
+    for (at, values) in of.chunks.chunks_exact(lanes.len().max(1)).enumerate() {
+        let mut times = [[0.0; CHUNK]; TOGETHER];
+        for (times, counts) in times.iter_mut().zip(counts) {
+            let counts = &counts[at];
+            for i in 0..CHUNK {
+                times[i] = f64::from(counts[i]);
+            }
+        }
+        for (lanes, values) in lanes.iter_mut().zip(values) {
+            let mut sums = *lanes;
+            for part in (0..CHUNK).step_by(LANES) {
+                for (sums, times) in sums.iter_mut().zip(&times) {
+                    for i in 0..LANES {
+                        sums[i] += times[part + i] * values[part + i];
+                    }
+                }
+            }
+            *lanes = sums;
+        }
+    }
+}
+
 #[inline(always)]
 fn flushed(counted: &mut [i16; CHUNK]) -> u32 {
     let sum = counted.iter().map(|&count| u32::from(count.cast_unsigned())).sum();
@@ -225,13 +250,13 @@ fn flushed(counted: &mut [i16; CHUNK]) -> u32 {
     sum
 }
 
-/// Draw `missing` units one by one and add them to the sums: Lemire 2019, without bias.
+/// Draw `missing` units one by one: Lemire 2019, without bias.
 #[inline(always)]
-fn draw(of: &Columns, place: [u32; 2], missing: u32, more: &mut [[f64; 4]], sums: &mut [f64]) {
+fn draw(of: &Columns, place: [u32; 2], missing: u32, counts: &mut [[i16; CHUNK]]) {
     let units = u64::from(of.units);
     let unfair = (1u64 << 32) % units;
     let (mut left, mut first) = (missing, 0);
-    more.fill([0.0; 4]);
+    let counts = counts.as_flattened_mut();
     while left > 0 {
         let words = blocks::<LANES>(of.seed, random::from(first), [place[0], place[1], MISSING]);
         first += EACH_CHUNK / 8;
@@ -243,16 +268,11 @@ fn draw(of: &Columns, place: [u32; 2], missing: u32, more: &mut [[f64; 4]], sums
             if left == 0 {
                 break;
             }
-            let unit = usize::try_from(product >> 32).unwrap_or(0);
-            let row = unit / CHUNK * of.width;
-            for (more, values) in more.iter_mut().zip(&of.chunks[row..row + of.width]) {
-                more[left as usize % 4] += values[unit % CHUNK];
+            if let Some(count) = usize::try_from(product >> 32).ok().and_then(|unit| counts.get_mut(unit)) {
+                *count = count.saturating_add(1);
             }
             left -= 1;
         }
-    }
-    for (sum, &mut [a, b, c, d]) in sums.iter_mut().zip(more) {
-        *sum += (a + b) + (c + d);
     }
 }
 
