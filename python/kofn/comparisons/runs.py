@@ -15,7 +15,8 @@ from kofn.comparisons.difference import Difference
 from kofn.comparisons.join import Joined, OnMismatch, join, listed
 from kofn.comparisons.sources import Reading, report_of
 from kofn.comparisons.tasks import ComparedTasks
-from kofn.reports.intervals import whole_seed
+from kofn.errors import ArgumentTypeError
+from kofn.reports.intervals import needed, whole_seed
 
 if TYPE_CHECKING:
     import os
@@ -120,7 +121,7 @@ def compare(
         confidence=confidence,
         interval=interval,
         seed=seed,
-        names=names,
+        names=_two(names),
     )
 
 
@@ -141,9 +142,7 @@ def compare_reports(
     """Compare two reports; see `compare`. `asked` and `also` are canonical labels; `also` stands beside the default ones too."""
     _word("on_mismatch", on_mismatch, ("raise", "intersect"))
     _word("interval", interval, get_args(Interval))
-    if not 0 < confidence < 1:
-        raise _values.outside("confidence", f"{_values.shown(confidence)} is not between 0 and 1, as 0.95 is")
-    whole_seed(seed)
+    confidence, seed = needed(confidence), whole_seed(seed)
     joined = join(a, b, on_mismatch, names)
     clusters, notes = cluster_codes(cluster, (a, b), joined.tasks)
     make = _Maker(a, b, joined, clusters, confidence, interval, seed)
@@ -342,6 +341,12 @@ def _positive(value: float) -> float | None:
     return value if value > 0 and value - value == 0 else None
 
 
+def _two(names: object) -> tuple[str, str]:
+    if not isinstance(names, (tuple, list)) or len(names) != 2:
+        raise ArgumentTypeError(f"names: {_values.shown(names)}; give two names, the baseline's first")
+    return _values.name(names[0], "names"), _values.name(names[1], "names")
+
+
 def _word(argument: str, value: object, words: tuple[str, ...]) -> None:
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         raise _values.outside(argument, f"{_values.shown(value)} is not {' or '.join(map(repr, words))}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from kofn import _columns, _core
 from kofn._values import outside, shown
+from kofn.errors import ArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,13 +97,11 @@ def bootstrap_mean(
         raise outside("values", f"one value a task, or a row a task, is needed, not {table.ndim} dimensions")
     if not table.size:
         raise outside("values", "there is no value")
-    if method not in {"bca", "percentile"}:
+    if not isinstance(method, str) or method not in {"bca", "percentile"}:
         raise outside("method", f"{shown(method)} is not 'bca' or 'percentile'")
-    from kofn.reports.intervals import check, whole_seed  # noqa: PLC0415  (they stand on reports)
+    from kofn.reports.intervals import needed, whole_seed  # noqa: PLC0415  (they stand on reports)
 
-    level = check(confidence)
-    if level is None:
-        raise outside("confidence", "None is not a number between 0 and 1, such as 0.95")
+    level = needed(confidence)
     width = 1 if table.ndim == 1 else table.shape[1]
     mean, low, high, methods, why = _core.bootstrap_mean(
         table.reshape(-1),
@@ -120,7 +119,11 @@ def bootstrap_mean(
 def _codes(clusters: Any, tasks: int) -> NDArray[np.uint32] | None:
     if clusters is None:
         return None
-    index = clusters if isinstance(clusters, _core.TaskIndex) else _core.TaskIndex(clusters)
+    try:
+        index = clusters if isinstance(clusters, _core.TaskIndex) else _core.TaskIndex(clusters)
+    except ArgumentError as error:
+        # It speaks of its own argument.
+        raise outside("clusters", str(error).removeprefix("groups: ")) from None
     codes = np.ascontiguousarray(index.codes, np.uint32)
     if len(codes) != tasks:
         raise outside("clusters", f"there are {len(codes)}, and {tasks} tasks")

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kofn import _core
-from kofn.errors import ArgumentError, RefusedError
+from kofn._values import shown
+from kofn.errors import ArgumentError, ArgumentTypeError, RefusedError
 from kofn.reports.intervals import check, whole_seed
 from kofn.reports.tasks import ABSENT
 
@@ -83,6 +84,8 @@ def curve(
 
     check(confidence)
     whole_seed(seed)
+    if not isinstance(label, str):
+        raise ArgumentTypeError(f'label: {shown(label)}; there is a curve for "pass@k" and "pass^k"')
     label = _SPELLINGS.get(label, label)
     if label in {"best_of_k", "worst_of_k"}:
         raise _refused(

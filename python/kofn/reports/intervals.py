@@ -26,7 +26,7 @@ def report_of(
 
 def check_seed(interval: Interval, seed: int | None) -> int:
     """Return the seed of an interval that is known: 0 unless another was given to one that draws."""
-    if interval not in get_args(Interval):
+    if not isinstance(interval, str) or interval not in get_args(Interval):
         known = ", ".join(map(repr, get_args(Interval)))
         raise ArgumentError(f"interval: {_values.shown(interval)} is not one of {known}")
     if seed is None:
@@ -39,10 +39,19 @@ def check_seed(interval: Interval, seed: int | None) -> int:
 
 
 def whole_seed(seed: object) -> int:
-    """Return a seed that the random numbers have."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+    """Return a seed that the random numbers have, NumPy's integers among them."""
+    whole = _values.plain(seed)
+    if isinstance(whole, bool) or not isinstance(whole, int) or not 0 <= whole < 1 << 64:
         raise _values.outside("seed", f"{_values.shown(seed)} is not a whole number from 0 to 2^64 - 1")
-    return seed
+    return whole
+
+
+def needed(confidence: float) -> float:
+    """Return a confidence that lies between 0 and 1, where there is no doing without."""
+    found = check(confidence)
+    if found is None:
+        raise _values.outside("confidence", "None is not a number between 0 and 1, such as 0.95")
+    return found
 
 
 def check(confidence: float | None) -> float | None:

@@ -217,6 +217,7 @@ class Report(Mapping[str, Figure]):
         OmittedError
             If the report lacks either.
         """
+        k = _values.count(k, "k", least=1) or 1
         found = self.body.gaps.get(k)
         if found is None:
             error = OmittedError(

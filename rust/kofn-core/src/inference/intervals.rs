@@ -100,6 +100,8 @@ pub enum NoInterval {
     OneCluster,
     /// All tasks have the same value, and it is not 0 or 1.
     NoSpread,
+    /// All clusters have the same mean, and it is not that of tasks that are all 0 or all 1.
+    NoSpreadOfClusters,
     /// Its ends are beyond the range of floats.
     TooWide,
 }
@@ -110,6 +112,7 @@ impl fmt::Display for NoInterval {
             Self::OneTask => "one task says nothing of others",
             Self::OneCluster => "one cluster says nothing of others",
             Self::NoSpread => "all tasks have the same value, so nothing tells how far others may lie",
+            Self::NoSpreadOfClusters => "all clusters have the same value, so nothing tells how far others may lie",
             Self::TooWide => "its ends lie beyond what a float holds",
         })
     }
@@ -119,13 +122,14 @@ impl fmt::Display for NoInterval {
 /// t corrected for skewness. It covers 93 to 97 % at 95 where 25 tasks differ from the commonest value.
 pub fn mean_interval(moments: &Moments, confidence: f64, clustered: bool) -> Result<Interval, NoInterval> {
     let several = check_units(moments, clustered)?;
-    if moments.binary && (!clustered || moments.standard_error == 0.0) {
+    let sure = moments.mean == 0.0 || moments.mean == 1.0;
+    if moments.binary && (!clustered || sure) {
         let units = several as f64;
         let (low, high) = wilson(units, (moments.mean * units).round_ties_even(), confidence);
         return Ok(Interval { low, high, method: Method::Wilson });
     }
     if moments.standard_error == 0.0 {
-        return Err(NoInterval::NoSpread);
+        return Err(no_spread(clustered));
     }
     let t = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence);
     // Skewness is poorly known from few values, and well enough from many.
@@ -140,7 +144,7 @@ pub fn mean_interval(moments: &Moments, confidence: f64, clustered: bool) -> Res
 pub fn student_interval(moments: &Moments, confidence: f64, clustered: bool) -> Result<Interval, NoInterval> {
     let several = check_units(moments, clustered)?;
     if moments.standard_error == 0.0 {
-        return Err(NoInterval::NoSpread);
+        return Err(no_spread(clustered));
     }
     let half = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence) * moments.standard_error;
     finite(Interval { low: moments.mean - half, high: moments.mean + half, method: Method::StudentT })
@@ -148,6 +152,10 @@ pub fn student_interval(moments: &Moments, confidence: f64, clustered: bool) -> 
 
 fn finite(interval: Interval) -> Result<Interval, NoInterval> {
     if interval.low.is_finite() && interval.high.is_finite() { Ok(interval) } else { Err(NoInterval::TooWide) }
+}
+
+fn no_spread(clustered: bool) -> NoInterval {
+    if clustered { NoInterval::NoSpreadOfClusters } else { NoInterval::NoSpread }
 }
 
 fn check_units(moments: &Moments, clustered: bool) -> Result<u64, NoInterval> {

@@ -43,11 +43,13 @@ impl Moments {
         // Deviations are scaled to at most 1, so that neither their squares nor their cubes leave the range of floats.
         let scale = scale(low, high, mean);
         let deviation = |value: f64| (value * scale.down - mean * scale.down) * scale.rest;
+        // What the roundings of the mean and of a deviation can make of nothing.
+        let rounding = 2.0 * f64::EPSILON * (low.abs().max(high.abs()) * scale.down * scale.rest);
         let mut of_tasks = Powers::default();
         sample.for_each(|value, count| of_tasks.add(deviation(value), count));
         let of_units = match sample.clusters {
             None => of_tasks.clone(),
-            Some(clusters) => by_cluster(sample, clusters, deviation),
+            Some(clusters) => by_cluster(sample, clusters, deviation, rounding),
         };
         let back = |x: f64| x / scale.rest / scale.down;
         let units = of_units.count;
@@ -103,9 +105,11 @@ impl Powers {
     }
 }
 
-/// The powers of the clusters' sums of deviations.
-fn by_cluster(sample: &Sample<'_>, clusters: &[u32], deviation: impl Fn(f64) -> f64) -> Powers {
+/// The powers of the clusters' sums of deviations; none at all where every sum is no more than `rounding` for each task,
+/// which would make clusters of one mean look all but certain.
+fn by_cluster(sample: &Sample<'_>, clusters: &[u32], deviation: impl Fn(f64) -> f64, rounding: f64) -> Powers {
     let mut powers = Powers::default();
+    let mut apart = false;
     let present = |at: usize| Some(sample.at(at)).filter(|value| !value.is_nan()).map(&deviation);
     let cluster = |at: usize| clusters[sample.task(at)];
     let last = (0..sample.tasks()).map(cluster).filter(|&cluster| cluster != ALONE).max();
@@ -114,7 +118,10 @@ fn by_cluster(sample: &Sample<'_>, clusters: &[u32], deviation: impl Fn(f64) -> 
     for at in 0..sample.tasks() {
         match (present(at), cluster(at)) {
             (None, _) => {}
-            (Some(deviation), ALONE) => powers.add(deviation, 1),
+            (Some(deviation), ALONE) => {
+                powers.add(deviation, 1);
+                apart |= deviation.abs() > rounding;
+            }
             (Some(_), cluster) => starts[cluster as usize + 1] += 1,
         }
     }
@@ -135,11 +142,13 @@ fn by_cluster(sample: &Sample<'_>, clusters: &[u32], deviation: impl Fn(f64) -> 
     let mut start = 0;
     for &end in &starts {
         if end > start {
-            powers.add(exact_sum(&placed[start..end]), 1);
+            let sum = exact_sum(&placed[start..end]);
+            powers.add(sum, 1);
+            apart |= sum.abs() > rounding * (end - start) as f64;
             start = end;
         }
     }
-    powers
+    if apart { powers } else { Powers { count: powers.count, ..Powers::default() } }
 }
 
 /// The exact sum, rounded once.
