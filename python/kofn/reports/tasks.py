@@ -130,7 +130,7 @@ class PerTask:
             label: (low, high)
             for label, ends in (intervals or {}).items()
             if label in self.statistics
-            and not np.isnan((low := floats(ends[0])) + (high := floats(ends[1]))).all()
+            and not (np.isnan(low := floats(ends[0])) | np.isnan(high := floats(ends[1]))).all()
         }
         self.noise = {
             label: column
