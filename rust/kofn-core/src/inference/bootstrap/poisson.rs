@@ -79,11 +79,16 @@ impl Law {
     }
 }
 
+/// Numbers of a chunk of units, which no vector straddles a line of the cache to read.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Chunk([f64; CHUNK]);
+
 /// Columns of equally many units, and how to resample them.
 #[derive(Clone, Debug)]
 pub struct Columns {
     /// A chunk of each column after the other, then the next chunk of each; the last chunks end in zeros.
-    chunks: Vec<[f64; CHUNK]>,
+    chunks: Vec<Chunk>,
     width: usize,
     units: u32,
     law: Law,
@@ -103,7 +108,7 @@ impl Columns {
                 for (to, from) in chunk.iter_mut().zip(&column[start..]) {
                     *to = *from;
                 }
-                chunks.push(chunk);
+                chunks.push(Chunk(chunk));
             }
         }
         let total = f64::from(units);
@@ -222,17 +227,17 @@ fn count(of: &Columns, place: [u32; 2], counts: &mut [[i16; CHUNK]]) -> u32 {
 fn weigh(of: &Columns, counts: &[Vec<[i16; CHUNK]>; TOGETHER], lanes: &mut [[[f64; LANES]; TOGETHER]]) {
     lanes.fill([[0.0; LANES]; TOGETHER]);
     for (at, values) in of.chunks.chunks_exact(lanes.len().max(1)).enumerate() {
-        let mut times = [[0.0; CHUNK]; TOGETHER];
-        for (times, counts) in times.iter_mut().zip(counts) {
+        let mut times = [Chunk([0.0; CHUNK]); TOGETHER];
+        for (Chunk(times), counts) in times.iter_mut().zip(counts) {
             let counts = &counts[at];
             for i in 0..CHUNK {
                 times[i] = f64::from(counts[i]);
             }
         }
-        for (lanes, values) in lanes.iter_mut().zip(values) {
+        for (lanes, Chunk(values)) in lanes.iter_mut().zip(values) {
             let mut sums = *lanes;
             for part in (0..CHUNK).step_by(LANES) {
-                for (sums, times) in sums.iter_mut().zip(&times) {
+                for (sums, Chunk(times)) in sums.iter_mut().zip(&times) {
                     for i in 0..LANES {
                         sums[i] += times[part + i] * values[part + i];
                     }
