@@ -167,6 +167,25 @@ def count(value: object, what: str, *, least: int = 0, most: int = 2**53) -> int
     return int(value)
 
 
+def confidence(value: object) -> float:
+    """Return a confidence: a number strictly between 0 and 1."""
+    try:
+        found = math.nan if isinstance(value, (bool, str)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not 0 < found < 1:
+        raise outside("confidence", f"{shown(value)} is not a number between 0 and 1, such as 0.95")
+    return found
+
+
+def seed(value: object) -> int:
+    """Return a seed of random numbers: a whole number from 0 to 2^64 - 1, NumPy's among them."""
+    whole = plain(value)
+    if isinstance(whole, bool) or not isinstance(whole, int) or not 0 <= whole < 1 << 64:
+        raise outside("seed", f"{shown(value)} is not a whole number from 0 to 2^64 - 1")
+    return whole
+
+
 def scalar(value: object, what: str) -> Scalar:
     """Return a JSON scalar: NaN becomes None, infinities and everything with parts are refused."""
     value = plain(value)

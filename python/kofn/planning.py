@@ -14,7 +14,6 @@ from kofn.comparisons import labels as label_columns
 from kofn.comparisons.difference import Difference
 from kofn.comparisons.join import OnMismatch, join
 from kofn.comparisons.sources import Reading, report_of
-from kofn.reports.intervals import needed
 from kofn.views import numbers
 
 if TYPE_CHECKING:
@@ -238,7 +237,7 @@ def _goal(
     if (half_width is None) == (detect is None):
         raise _values.outside("half_width", "give a half-width, or a difference to detect: one of the two")
     name, given = ("half_width", half_width) if detect is None else ("detect", detect)
-    size, level = _values.number(given, name), needed(confidence)
+    size, level = _values.number(given, name), _values.confidence(confidence)
     if size is None or size <= 0:
         raise _values.outside(name, f"{_values.shown(given)} is not a number above 0")
     if level > _SUREST:

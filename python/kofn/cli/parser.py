@@ -184,7 +184,7 @@ def _compare(it: argparse.ArgumentParser) -> None:
     _figures(asked)
     asked.add_argument("--on-mismatch", choices=("raise", "intersect"), default="raise", help="runs with different tasks: an error, or compare the common ones")  # fmt: skip
     asked.add_argument("--cluster", metavar="TAG", help="tasks with the same value of this tag count as one")
-    asked.add_argument("--confidence", type=_number, default=0.95, metavar="C", help="of the intervals (default: 0.95)")  # fmt: skip
+    asked.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="of the intervals (default: 0.95)")  # fmt: skip
     asked.add_argument("--interval", choices=_INTERVALS, default="default", help="Student's t over tasks corrected for skewness; plain t; or resampled tasks, BCa or percentile")  # fmt: skip
     asked.add_argument(
         "--seed", type=_seed, default=0, metavar="N", help="of signs and resamples that have to be drawn"
@@ -210,7 +210,7 @@ def _plan(it: argparse.ArgumentParser) -> None:
     goal.add_argument("--half-width", type=_number, metavar="W", help="half the width of the interval")
     goal.add_argument("--detect", type=_number, metavar="D", help="a difference between two runs of the same tasks")  # fmt: skip
     asked.add_argument("--power", type=_number, default=0.8, metavar="P", help="the chance to detect it (default: 0.8)")  # fmt: skip
-    asked.add_argument("--confidence", type=_number, default=0.95, metavar="C", help="of the interval or test (default: 0.95)")  # fmt: skip
+    asked.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="of the interval or test (default: 0.95)")  # fmt: skip
     asked.add_argument(
         "--tasks", type=_count, metavar="N", help="tasks that there are (default: the pilot's)"
     )

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from kofn.accumulators import Denominator, OnShort
     from kofn.comparisons.join import OnMismatch
-    from kofn.comparisons.runs import Comparable, Interval
+    from kofn.comparisons.runs import Comparable
     from kofn.policies import Policy
     from kofn.reports import Report
+    from kofn.reports.intervals import Interval
     from kofn.views import Form
 
 SCHEMA = "kofn.comparisons/1"

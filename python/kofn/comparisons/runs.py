@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from kofn.comparisons.join import Joined, OnMismatch, join, listed
 from kofn.comparisons.sources import Reading, report_of
 from kofn.comparisons.tasks import ComparedTasks
 from kofn.errors import ArgumentTypeError
-from kofn.reports.intervals import needed, whole_seed
+from kofn.reports.intervals import Interval
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Counts = tuple[Ints, Ints, Ints, Ints]
     Comparable = Run | Report | str | os.PathLike[str]
 
-Interval = Literal["default", "student", "bootstrap", "percentile"]
 _STRATIFIED = {"pass@1", "pass^1", "pass_rate"}
 
 
@@ -142,7 +141,7 @@ def compare_reports(
     """Compare two reports; see `compare`. `asked` and `also` are canonical labels; `also` stands beside the default ones too."""
     _word("on_mismatch", on_mismatch, ("raise", "intersect"))
     _word("interval", interval, get_args(Interval))
-    confidence, seed = needed(confidence), whole_seed(seed)
+    confidence, seed = _values.confidence(confidence), _values.seed(seed)
     joined = join(a, b, on_mismatch, names)
     clusters, notes = cluster_codes(cluster, (a, b), joined.tasks)
     make = _Maker(a, b, joined, clusters, confidence, interval, seed)

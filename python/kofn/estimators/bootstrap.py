@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from kofn import _columns, _core
+from kofn import _columns, _core, _values
 from kofn._values import outside, shown
 from kofn.errors import ArgumentError
 
@@ -99,17 +99,14 @@ def bootstrap_mean(
         raise outside("values", "there is no value")
     if not isinstance(method, str) or method not in {"bca", "percentile"}:
         raise outside("method", f"{shown(method)} is not 'bca' or 'percentile'")
-    from kofn.reports.intervals import needed, whole_seed  # noqa: PLC0415  (they stand on reports)
-
-    level = needed(confidence)
     width = 1 if table.ndim == 1 else table.shape[1]
     mean, low, high, methods, why = _core.bootstrap_mean(
         table.reshape(-1),
         width,
         _codes(clusters, len(table)),
-        level,
+        _values.confidence(confidence),
         method == "percentile",
-        whole_seed(seed),
+        _values.seed(seed),
     )
     if table.ndim == 1:
         return BootstrapMean(float(mean[0]), float(low[0]), float(high[0]), methods[0], why[0])

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from kofn import _core
+from kofn import _core, _values
 from kofn._values import shown
 from kofn.errors import ArgumentError, ArgumentTypeError, RefusedError
-from kofn.reports.intervals import check, whole_seed
 from kofn.reports.tasks import ABSENT
 
 if TYPE_CHECKING:
@@ -82,8 +81,8 @@ def curve(
     """Compute a curve; see `Report.curve`."""
     from kofn import estimators  # noqa: PLC0415  (only a curve needs it)
 
-    check(confidence)
-    whole_seed(seed)
+    level = None if confidence is None else _values.confidence(confidence)
+    seed = _values.seed(seed)
     if not isinstance(label, str):
         raise ArgumentTypeError(f'label: {shown(label)}; there is a curve for "pass@k" and "pass^k"')
     label = _SPELLINGS.get(label, label)
@@ -110,17 +109,17 @@ def curve(
     step = max(1, _PIECE // len(n))
     value = np.empty(len(ks))
     why = _no_band(report, int(weights.sum()), len(ks) * len(n))
-    confidence = None if why else check(confidence)
-    values = np.empty((0 if confidence is None else len(ks), len(n)))
+    level = None if why else level
+    values = np.empty((0 if level is None else len(ks), len(n)))
     for start in range(0, len(ks), step):
         part = ks[start : start + step]
         columns = np.asarray(function(n, c, part), np.float64).reshape(len(n), len(part)).T
         value[start : start + step] = [_mean(column, weights.tolist()) for column in columns]
-        if confidence is not None:
+        if level is not None:
             values[start : start + step] = columns
     low, high = None, None
-    if confidence is not None:
-        low, high = _core.band(values.reshape(-1), weights.tolist(), confidence, seed)
+    if level is not None:
+        low, high = _core.band(values.reshape(-1), weights.tolist(), level, seed)
     kept = used.tolist()
     return Curve(
         label,
@@ -130,7 +129,7 @@ def curve(
         [task for task, is_used in zip(tasks.task, kept, strict=True) if not is_used],
         low=low,
         high=high,
-        confidence=confidence,
+        confidence=level,
         no_band=why,
     )
 

@@ -57,9 +57,7 @@ class PosteriorFigure:
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return where the mean of these tasks' chances lies with this probability: normal, cut to 0 and 1."""
-        if not 0 < confidence < 1:
-            raise ArgumentError(f"confidence: {_values.shown(confidence)} is not between 0 and 1")
-        half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.standard_deviation
+        half = NormalDist().inv_cdf(0.5 + _values.confidence(confidence) / 2) * self.standard_deviation
         return max(self.value - half, 0.0), min(self.value + half, 1.0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Literal
 
-from kofn import formats
+from kofn import _values, formats
 from kofn._metrics import new_tally
 from kofn.errors import ArgumentError
 from kofn.policies import Policy, ScoreThreshold, VerifierVerdict, resolve
@@ -61,14 +61,15 @@ on_ungradable, by, cluster, confidence, interval, seed
     RefusedError, InputError, SourceError, ArgumentError
         As there.
     """
-    from kofn.reports.intervals import check, check_seed, report_of  # noqa: PLC0415  # a bad path should not wait for it
+    from kofn.reports.intervals import check_seed, report_of  # noqa: PLC0415  # a bad path should not wait for it
 
     formats.resolve(input_format)
     skip, keep = decisions(on_error, on_duplicate, on_ungradable)
     decided, chosen = resolve(policy, threshold)
     if not isinstance(decided, (VerifierVerdict, ScoreThreshold)):
         raise ArgumentError(f"policy {decided.id}: decides on a run; use kofn.read(...).report(policy=...)")
-    check(confidence)
+    if confidence is not None:
+        _values.confidence(confidence)
     check_seed(interval, seed)
     tally = new_tally(
         statistics,

@@ -13,12 +13,6 @@ const BUFFER: usize = 1 << 13;
 /// Values that may be written beyond the last row.
 pub const SPARE: usize = 8;
 
-/// Numbers whose every pattern of bits is one.
-pub trait Plain: Copy + Default {}
-impl Plain for u8 {}
-impl Plain for u32 {}
-impl Plain for f64 {}
-
 /// Whether a result of so many bytes in all goes past the caches.
 #[must_use]
 pub const fn is_large(bytes: usize) -> bool {
@@ -28,9 +22,9 @@ pub const fn is_large(bytes: usize) -> bool {
 /// Fill `out`, rows of `width` values, past the caches if so. `work` is given the numbers of some rows and room for
 /// them, which is longer by [`SPARE`]: where it writes beyond the end of a row, it writes the next one after that.
 #[inline]
-pub fn fill<T: Plain>(out: &mut [T], width: usize, past: bool, mut work: impl FnMut(Range<usize>, &mut [T])) {
-    let some = (BUFFER / size_of::<T>()).div_ceil(width.max(1));
-    let mut buffer = vec![T::default(); some * width + SPARE];
+pub fn fill(out: &mut [f64], width: usize, past: bool, mut work: impl FnMut(Range<usize>, &mut [f64])) {
+    let some = (BUFFER / size_of::<f64>()).div_ceil(width.max(1));
+    let mut buffer = vec![0.0; some * width + SPARE];
     for (block, out) in out.chunks_mut((some * width).max(1)).enumerate() {
         let first = block * some;
         work(first..first + out.len() / width, &mut buffer[..out.len() + SPARE]);
@@ -44,12 +38,12 @@ pub fn fill<T: Plain>(out: &mut [T], width: usize, past: bool, mut work: impl Fn
 
 /// Copy as many values as both have, past the caches.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn copy<T: Plain>(from: &[T], to: &mut [T]) {
+fn copy(from: &[f64], to: &mut [f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use x86::copy;
+use x86::copy;
 
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "these stores have no safe form")]
@@ -59,7 +53,6 @@ mod x86 {
         _mm256_stream_si256, _mm512_loadu_si512, _mm512_stream_si512,
     };
 
-    use super::Plain;
     use crate::arch::{Level, level};
 
     /// What moves between caches and memory.
@@ -70,9 +63,9 @@ mod x86 {
     const LINE: usize = size_of::<Line>();
 
     /// Copy as many values as both have, past the caches.
-    pub fn copy<T: Plain>(from: &[T], to: &mut [T]) {
+    pub fn copy(from: &[f64], to: &mut [f64]) {
         let len = from.len().min(to.len());
-        // SAFETY: these numbers have no padding, and any bytes are a line.
+        // SAFETY: floats have no padding, and any bytes are a line.
         let (head, lines, tail) = unsafe { to[..len].align_to_mut::<Line>() };
         let (first, rest) = from[..len].split_at(head.len());
         let (middle, last) = rest.split_at(rest.len() - tail.len());
@@ -119,13 +112,13 @@ mod tests {
 
     #[test]
     fn whatever_the_alignment_all_is_copied_and_nothing_else() {
-        let from: Vec<u32> = (1..500).collect();
+        let from: Vec<f64> = (1..500).map(f64::from).collect();
         for start in 0..20 {
             for len in [0, 1, 7, 15, 16, 17, 31, 32, 64, 200, 450] {
-                let mut to = vec![0; 499];
+                let mut to = vec![0.0; 499];
                 copy(&from[..len], &mut to[start..start + len]);
                 assert_eq!(to[start..start + len], from[..len]);
-                assert!(to[..start].iter().chain(&to[start + len..]).all(|&value| value == 0));
+                assert!(to[..start].iter().chain(&to[start + len..]).all(|&value| value == 0.0));
             }
         }
     }

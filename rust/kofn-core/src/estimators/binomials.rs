@@ -5,7 +5,7 @@
 //! everything within the error rounds to one float, which is then the correctly rounded value.
 
 use super::hypergeometric::{Kind, STEP_ERROR, unchecked};
-use crate::arch::{self, Kernel};
+use crate::arch::{self, Kernel, stream};
 use crate::dd::Double;
 use crate::exact::power_of_two;
 
@@ -16,6 +16,8 @@ const FEWEST: usize = 64;
 
 /// Columns worked on together: a vector of the widest machines.
 const GROUP: usize = 8;
+// What is written beyond the last row has room.
+const _: () = assert!(GROUP <= stream::SPARE);
 
 type Group = [f64; GROUP];
 
