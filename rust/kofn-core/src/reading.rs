@@ -28,8 +28,21 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Take in the account of another read of the same report.
+    /// Take in the account of another read of the same report. On error nothing has changed.
     pub fn merge(&mut self, other: Self) -> Result<()> {
+        let [skipped, dropped, skewed_durations, half_usages] = [
+            (self.skipped, other.skipped),
+            (self.dropped, other.dropped),
+            (self.skewed_durations, other.skewed_durations),
+            (self.half_usages, other.half_usages),
+        ]
+        .map(|(mine, theirs)| mine.checked_add(theirs));
+        // No read counts as far, but a file may say so.
+        let (Some(skipped), Some(dropped), Some(skewed_durations), Some(half_usages)) =
+            (skipped, dropped, skewed_durations, half_usages)
+        else {
+            return Err(Error::merge("more remarks on records than 64 bits count; one of the tallies is damaged"));
+        };
         match (&mut self.header, other.header) {
             (Some(mine), Some(theirs)) => mine.merge(theirs)?,
             (mine @ None, theirs) => *mine = theirs,
@@ -38,14 +51,14 @@ impl Reading {
         self.sources.extend(other.sources);
         self.sources.sort_unstable();
         self.sources.dedup();
-        self.skipped += other.skipped;
+        self.skipped = skipped;
         self.skipped_first.extend(other.skipped_first);
         self.skipped_first.truncate(LISTED);
         self.cut.extend(other.cut);
         self.cut.sort_by(|a, b| (&a.source, a.number).cmp(&(&b.source, b.number)));
-        self.dropped += other.dropped;
-        self.skewed_durations += other.skewed_durations;
-        self.half_usages += other.half_usages;
+        self.dropped = dropped;
+        self.skewed_durations = skewed_durations;
+        self.half_usages = half_usages;
         Ok(())
     }
 

@@ -325,15 +325,15 @@ impl Tally {
         if let (Some(part), true) = (&self.part, parts.is_empty()) {
             parts.insert(part.clone(), self.content_hash());
         }
-        if holds_parts(&parts, &other.parts)? {
-            self.parts = parts;
-            self.skipped_parts += 1;
-            return Ok(());
+        let held = holds_parts(&parts, &other.parts)?;
+        let skipped_parts = self.skipped_parts.checked_add(if held { 1 } else { other.skipped_parts });
+        let skipped_parts = skipped_parts.ok_or_else(|| Error::merge("more skipped parts than 64 bits count"))?;
+        if !held {
+            self.absorb(&other)?;
+            parts.extend(other.parts.iter().map(|(part, hash)| (part.clone(), *hash)));
         }
-        self.absorb(&other)?;
-        parts.extend(other.parts.iter().map(|(part, hash)| (part.clone(), *hash)));
         self.parts = parts;
-        self.skipped_parts += other.skipped_parts;
+        self.skipped_parts = skipped_parts;
         Ok(())
     }
 

@@ -56,6 +56,28 @@ fn more_rollouts_than_a_count_holds_are_refused() {
 }
 
 #[test]
+fn remarks_beyond_what_counts_hold_are_refused() {
+    let changes: [fn(&mut Tally) -> &mut u64; 5] = [
+        |tally| &mut tally.reading.skipped,
+        |tally| &mut tally.reading.dropped,
+        |tally| &mut tally.reading.skewed_durations,
+        |tally| &mut tally.reading.half_usages,
+        |tally| &mut tally.skipped_parts,
+    ];
+    for count in changes {
+        let (mut full, mut one) = (tagged(&[("a", None)]), tagged(&[("b", None)]));
+        *count(&mut full) = u64::MAX - 1;
+        *count(&mut one) = 2;
+        let before = full.encode();
+        assert!(full.merge(&one).is_err());
+        assert_eq!(full.encode(), before);
+        *count(&mut one) = 1;
+        full.merge(&one).expect("room for one");
+        assert_eq!(*count(&mut full), u64::MAX);
+    }
+}
+
+#[test]
 fn a_tag_to_group_by_agrees_over_merges() {
     let groups = |tally: &Tally| {
         let groups = tally.groups.as_ref().expect("grouped");
