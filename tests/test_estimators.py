@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracle.statistics import order_mean
 
 import kofn
 from kofn import (
@@ -123,6 +124,23 @@ def test_order_shift_and_scale(scores: list[float], random: Any, data: st.DataOb
     assert worst_of_k(scores, k) == -best_of_k(np.negative(scores), k)
     assert best_of_k(scores, 1) == worst_of_k(scores, 1) == float(sum(map(Fraction, scores)) / len(scores))
     assert best_of_k(scores, len(scores)) == max(scores)
+
+
+@pytest.mark.parametrize(
+    ("n", "k"), [(4, 2), (16, 1), (16, 2), (16, 8), (16, 14), (30, 2), (64, 2), (64, 63), (300, 2)]
+)
+def test_values_in_the_middle_of_two_floats_go_to_the_even_one(n: int, k: int) -> None:
+    ways, middles = comb(n, k), []
+    for row in np.sort(np.random.default_rng(n).integers(1 << 53, size=(40, n))).tolist():
+        # The score of rank k counts once in the sum that is divided by C(n, k).
+        total = sum(comb(rank, k - 1) * score for rank, score in enumerate(row))
+        row[k - 1] += (ways // 2 - total) % ways
+        if row == sorted(row):
+            middles.append([math.ldexp(score, -53) for score in row])
+    assert len(middles) > 20
+    expected = [float(order_mean(row, k, largest=True) or 0) for row in middles]
+    assert best_of_k(middles, k).tolist() == [best_of_k(row, k) for row in middles] == expected
+    assert worst_of_k(np.negative(middles), k).tolist() == [-value for value in expected]
 
 
 @relaxed

@@ -132,6 +132,6 @@ impl<'a> Blocks<'a> {
 
 impl Waiting {
     fn new() -> Self {
-        Self { scores: [[0.0; LANES]; LONGEST], tasks: [0; LANES], taken: 0, plan: None }
+        Self { scores: [[f64::INFINITY; LANES]; LONGEST], tasks: [0; LANES], taken: 0, plan: None }
     }
 }

@@ -8,7 +8,8 @@
 
 use std::array::from_fn;
 
-use super::order::{Steps, Weigh};
+use super::network;
+use super::order::{Steps, Weigh, even, ways};
 use super::rows::Order;
 use crate::arch::{self, Kernel, Level};
 use crate::dd::Double;
@@ -30,8 +31,6 @@ pub(super) type Scores = [Lanes; LONGEST];
 /// What all tasks of one length share.
 pub(super) struct Plan {
     n: usize,
-    /// The comparisons of a sorting network.
-    network: Vec<(u8, u8)>,
     /// Of the k up to n in ascending order.
     tiles: Vec<Tile>,
     /// Which of these each column wants, or one more, which is NaN, where k > n.
@@ -40,16 +39,21 @@ pub(super) struct Plan {
     used: usize,
     /// C(left, k) / C(n, k) for left from 0 to n, a row for each of these.
     gaps: Vec<Double>,
-    /// Of every value, relative to the power of two above the largest score.
-    error: f64,
 }
 
 /// Weights of a few k; those of the ranks before `from` and after the last are 0.
 struct Tile {
-    /// Whether the sums of each k are exact where the scores are coarse enough.
-    exact: Vec<bool>,
+    /// How each k may err.
+    errors: Vec<Errors>,
     from: usize,
     weights: Vec<[Weight; TILE]>,
+}
+
+struct Errors {
+    /// Of every value, relative to the power of two above the largest score.
+    most: f64,
+    /// C(n, k), see [`even`].
+    ways: f64,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -67,13 +71,7 @@ impl Plan {
         let gaps = weights(n as u64, &sorted);
         let tiles = sorted.chunks(TILE).zip(gaps.chunks(TILE * (n + 1)));
         let tiles = tiles.map(|(ks, gaps)| Tile::new(order, n, ks, gaps)).collect();
-        // Let 2^p be above all scores and u = 2^-53. High parts are multiples of 2^-26 (2^(p-26) for scores), rests at
-        // most 2^-27 (2^(p-27)), and weights sum to 1. Sums of products of high parts stay below 2^(p+1) and are
-        // multiples of 2^(p-52): exact. The sizes of the 2n other terms sum to at most (n + 2) 2^(p-27), so that
-        // adding them errs by at most 2 (n + 1) (n + 2) 2^(p-80), adding or taking off the error itself by (n + 2)
-        // 2^(p-80), the weights' rests by n 2^(p-80); what the other routes err by is less than 2^(p-80).
-        let error = 2.0 * ((n + 3) * (n + 3)) as f64 * power_of_two(-80);
-        Self { n, network: network(n), tiles, columns, used: sorted.len(), gaps, error }
+        Self { n, tiles, columns, used: sorted.len(), gaps }
     }
 
     /// Values of eight tasks: `values[column][lane]`, NaN where k > n and where one is left open.
@@ -132,10 +130,8 @@ impl Tile {
                 }
             }
         }
-        // 1 / n and (n - 1) / n have no rest then.
-        let exact = |k: u64| n.is_power_of_two() && (k == 1 || k + 1 == n as u64);
         Self {
-            exact: ks.iter().map(|&k| exact(k)).collect(),
+            errors: ks.iter().map(|&k| Errors::new(n, at(k))).collect(),
             from: if order == Order::Best { at(least - 1) } else { 0 },
             weights,
         }
@@ -156,6 +152,20 @@ impl Tile {
             }
         }
         sums
+    }
+}
+
+impl Errors {
+    fn new(n: usize, k: usize) -> Self {
+        // Let 2^p be above all scores, u = 2^-53 and m the number of scores with a weight. High parts are multiples of
+        // 2^-26 (2^(p-26) for scores), rests at most 2^-27 (2^(p-27)), and weights sum to 1. Sums of products of high
+        // parts stay below 2^(p+1) and are multiples of 2^(p-52): exact. The sizes of the 2m other terms sum to at most
+        // (m + 2) 2^(p-27), so that adding them errs by at most 2 (m + 1) (m + 2) 2^(p-80), adding or taking off the
+        // error itself by (m + 2) 2^(p-80), the weights' rests by m 2^(p-80); what the other routes err by is less than
+        // 2^(p-80).
+        let m = n + 1 - k;
+        let most = 2.0 * ((m + 3) * (m + 3)) as f64 * power_of_two(-80);
+        Self { most, ways: ways(n as u64, k as u64) }
     }
 }
 
@@ -203,21 +213,8 @@ impl<const FUSED: bool> Kernel for Block<'_, FUSED> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        sort(&self.plan.network, self.scores);
+        network::sort(&mut self.scores[..network::rows(self.plan.n)]);
         weigh::<FUSED>(self.plan, self.scores, self.values);
-    }
-}
-
-#[inline(always)]
-fn sort(network: &[(u8, u8)], scores: &mut Scores) {
-    for &(a, b) in network {
-        // A mask that changes nothing: the compiler sees that these are no more than LONGEST.
-        let (a, b) = (usize::from(a) % LONGEST, usize::from(b) % LONGEST);
-        let (x, y) = (scores[a], scores[b]);
-        let most: Lanes = from_fn(|lane| if y[lane] < x[lane] { x[lane] } else { y[lane] });
-        // The other one, by bits: of a second choice compilers make a store of some lanes, for which the next load waits.
-        scores[a] = from_fn(|lane| f64::from_bits(x[lane].to_bits() ^ y[lane].to_bits() ^ most[lane].to_bits()));
-        scores[b] = most;
     }
 }
 
@@ -226,36 +223,59 @@ fn sort(network: &[(u8, u8)], scores: &mut Scores) {
 #[inline(always)]
 fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, values: &mut [Lanes]) -> bool {
     let n = plan.n.clamp(1, LONGEST);
-    let (first, last) = (scores[0], scores[n - 1]);
+    let (first, last, scores) = (scores[0], scores[n - 1], &scores[..n]);
     let size: Lanes = from_fn(|lane| if -first[lane] > last[lane] { -first[lane] } else { last[lane] });
     let above: Lanes = from_fn(|lane| f64::from_bits((size[lane].to_bits() & 0x7ff << 52) + (1 << 52)));
     // Adding and taking off this rounds to multiples of 2^-26 of the power above.
     let grid: Lanes = from_fn(|lane| above[lane] * (1.5 * power_of_two(26)));
-    let error: Lanes =
-        from_fn(|lane| if size[lane] < LEAST && size[lane] > 0.0 { f64::INFINITY } else { above[lane] * plan.error });
-    // Where all rests are multiples of 2^-68 of a power above, their sums with dyadic weights are exact too: then a
-    // midpoint of two floats is seen as one, and goes to even as everywhere.
-    let fine =
-        above.iter().fold(0.0, |most, &above| if above > most { above } else { most }) * (1.5 * power_of_two(-16));
-    let mut finer = [0.0; LANES];
-    for score in &scores[..n] {
-        finer = from_fn(|lane| {
-            let low = score[lane] - ((score[lane] + grid[lane]) - grid[lane]);
-            finer[lane] + (((low + fine) - fine) - low).abs()
-        });
-    }
-    let is_fine = finer == [0.0; LANES];
-    let exact: Lanes = from_fn(|lane| if is_fine && error[lane] < f64::INFINITY { 0.0 } else { error[lane] });
+    let unit: Lanes = from_fn(|lane| if size[lane] < LEAST && size[lane] > 0.0 { f64::INFINITY } else { above[lane] });
+    let mut finer = None;
     for (tile, values) in plan.tiles.iter().zip(values[..plan.used].chunks_mut(TILE)) {
-        let sums = tile.sums::<FUSED>(&scores[..n], &grid);
-        for ((&is_exact, (sum, rest)), values) in tile.exact.iter().zip(&sums).zip(values) {
-            let error = if is_exact { &exact } else { &error };
+        let sums = tile.sums::<FUSED>(scores, &grid);
+        for ((errors, (sum, rest)), values) in tile.errors.iter().zip(&sums).zip(&mut *values) {
+            let error: Lanes = from_fn(|lane| unit[lane] * errors.most);
             let below: Lanes = from_fn(|lane| sum[lane] + (rest[lane] - error[lane]));
             let above: Lanes = from_fn(|lane| sum[lane] + (rest[lane] + error[lane]));
             *values = from_fn(|lane| if below[lane] == above[lane] { below[lane] } else { f64::NAN });
         }
+        if has_nan(values) {
+            let finer = finer.get_or_insert_with(|| finer_than(scores, &grid, &from_fn(|lane| 0.75 * above[lane])));
+            for ((errors, sums), values) in tile.errors.iter().zip(&sums).zip(values) {
+                ties(errors, sums, &unit, finer, values);
+            }
+        }
     }
-    !values[..plan.used].as_flattened().iter().fold(false, |any, value| any | value.is_nan())
+    !has_nan(&values[..plan.used])
+}
+
+/// Not `any`, which stops at the first: compilers make no vectors of that.
+#[inline(always)]
+fn has_nan(values: &[Lanes]) -> bool {
+    values.as_flattened().iter().fold(false, |any, value| any | value.is_nan())
+}
+
+/// What scores have that is no multiple of 2^-53 of the power above: added to `fine`, that is lost.
+#[inline(always)]
+fn finer_than(scores: &[Lanes], grid: &Lanes, fine: &Lanes) -> Lanes {
+    let mut finer = [0.0; LANES];
+    for score in scores {
+        finer = from_fn(|lane| {
+            let low = score[lane] - ((score[lane] + grid[lane]) - grid[lane]);
+            finer[lane] + (((low + fine[lane]) - fine[lane]) - low).abs()
+        });
+    }
+    finer
+}
+
+/// Settle values in the middle of two floats, see [`even`].
+#[inline(always)]
+fn ties(errors: &Errors, (sum, rest): &(Lanes, Lanes), unit: &Lanes, finer: &Lanes, values: &mut Lanes) {
+    *values = from_fn(|lane| {
+        let error = unit[lane] * errors.most;
+        let (below, above) = (sum[lane] + (rest[lane] - error), sum[lane] + (rest[lane] + error));
+        let even = even(below, above, error, errors.ways, unit[lane] * power_of_two(-53));
+        if values[lane].is_nan() && finer[lane] == 0.0 { even } else { values[lane] }
+    });
 }
 
 /// See [`Plan::rows`].
@@ -272,13 +292,13 @@ impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
         let Self { plan, scores: all, out } = self;
         let (n, width) = (plan.n.clamp(1, LONGEST), plan.columns.len());
         let mut left = Left::default();
-        let mut scores = [[0.0; LANES]; LONGEST];
+        let mut scores = [[f64::INFINITY; LANES]; LONGEST];
         let mut values = vec![[f64::NAN; LANES]; plan.used + 1];
         let in_order = plan.columns.iter().zip(0..).all(|(&column, at)| column == at);
         let blocks = all.chunks_exact(n * LANES).zip(out.chunks_exact_mut(width * LANES));
         for (block, (rows, out)) in blocks.enumerate() {
             let place = block * LANES..(block + 1) * LANES;
-            // Not `any`, which stops at the first: compilers make no vectors of that.
+            // Also brings in memory in its own order, which gathering does not.
             if rows.iter().fold(false, |any, score| any | !score.is_finite()) {
                 left.unread.extend(place);
                 continue;
@@ -288,7 +308,7 @@ impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
                 // Adding 0.0 turns -0.0 into 0.0.
                 *scores = from_fn(|lane| row[lane][i] + 0.0);
             }
-            sort(&plan.network, &mut scores);
+            network::sort(&mut scores[..network::rows(n)]);
             let settled = weigh::<FUSED>(plan, &scores, &mut values);
             for (lane, out) in out.chunks_exact_mut(width).enumerate() {
                 if in_order {
@@ -304,26 +324,6 @@ impl<const FUSED: bool> Kernel for Rows<'_, FUSED> {
         }
         left
     }
-}
-
-/// Batcher's merge exchange: the comparisons that sort any n values (Knuth, TAOCP 5.2.2 M).
-fn network(n: usize) -> Vec<(u8, u8)> {
-    let mut pairs = Vec::new();
-    let narrow = |i: usize| u8::try_from(i).unwrap_or(u8::MAX);
-    let half = n.next_power_of_two() / 2;
-    let mut p = half;
-    while p > 0 {
-        let (mut q, mut r, mut d) = (half, 0, p);
-        loop {
-            pairs.extend((0..n - d).filter(|i| i & p == r).map(|i| (narrow(i), narrow(i + d))));
-            if q == p {
-                break;
-            }
-            (d, q, r) = (q - p, q / 2, p);
-        }
-        p /= 2;
-    }
-    pairs
 }
 
 #[cfg(test)]
@@ -366,27 +366,6 @@ mod tests {
                         );
                     }
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn networks_sort() {
-        // A network that sorts every sequence of 0 and 1 sorts everything; long ones are tried with mixed values.
-        for n in 1..=LONGEST {
-            let tries: u64 = if n <= 12 { 1 << n } else { 200 };
-            for case in 0..tries {
-                let value = |i: usize| {
-                    if n <= 12 { case >> i & 1 } else { (i as u64 + 1) * (2 * case + 1) * 2_654_435_761 % 97 }
-                };
-                let mut values: Vec<u64> = (0..n).map(value).collect();
-                for (a, b) in network(n) {
-                    let (a, b) = (usize::from(a), usize::from(b));
-                    if values[b] < values[a] {
-                        values.swap(a, b);
-                    }
-                }
-                assert!(values.is_sorted(), "n = {n}: {values:?}");
             }
         }
     }

@@ -7,6 +7,7 @@ mod blocks;
 mod domain;
 pub mod hypergeometric;
 mod lanes;
+mod network;
 pub mod order;
 pub mod rows;
 mod spread;

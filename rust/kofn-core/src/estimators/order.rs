@@ -1,7 +1,8 @@
 //! Expected order statistics of k scores drawn without replacement from a task's n: best, worst, j-th, quantiles.
 //!
 //! In gap (Abel) form over the distinct scores (estimators, 2.1), with double-double weights and sums: exact for equal
-//! scores and for k = n, equivariant under shifts and powers of two, and within an ulp of the largest score.
+//! scores and for k = n, equivariant under shifts and powers of two, and within an ulp of the largest score. Best and
+//! worst of k in the middle of two floats go to the even one.
 //! Levels are ascending and distinct, every count at least 1, and 1 <= k <= their sum: callers check k with
 //! [`super::check_k`].
 
@@ -111,8 +112,48 @@ fn extreme<W: Weigh>(len: usize, level: impl Fn(usize) -> Level, k: u64, n: u64,
     let error = (8.0 * steps + 8.0 * terms + terms * terms) * power_of_two(-104);
     let size = scale.down(top).abs() + scale.down(bottom).abs();
     let by_steps = || if W::STEPS { total } else { gaps(last, &level, k, n, &scale, &mut Steps::new(n, k)) };
-    let value = total.rounded(error * size).unwrap_or_else(|| by_steps().high);
+    let middle = || {
+        let (error, low) = (error * size, total.low);
+        let unit = (0..len).map(|i| last_place(scale.down(level(i).value))).fold(f64::INFINITY, f64::min);
+        let even = even(total.high + (low - error), total.high + (low + error), error, ways(n, k), unit);
+        (!even.is_nan()).then_some(even)
+    };
+    let value = total.rounded(error * size).or_else(middle).unwrap_or_else(|| by_steps().high);
     scale.up(value).clamp(bottom.min(top), top)
+}
+
+/// The even one of two floats in a row when what rounds to either can only be their middle; NaN otherwise.
+///
+/// A value is known within `error`, so it is at most twice that away from the middle. Both are multiples of the scores'
+/// `unit` over C(n, k), or of the middle's own unit if that is finer: when they are less than that apart, they are one.
+#[inline(always)]
+pub(super) fn even(below: f64, above: f64, error: f64, ways: f64, unit: f64) -> f64 {
+    let middle = (above - below) / 2.0;
+    let unit = if middle < unit { middle } else { unit };
+    let even = if below.to_bits() & 1 == 0 { below } else { above };
+    if error * (4.0 * ways) < unit { even } else { f64::NAN }
+}
+
+/// C(n, k), or more than what two numbers of 53 bits can tell apart.
+pub(super) fn ways(n: u64, k: u64) -> f64 {
+    let mut ways = 1.0;
+    for i in 0..k.min(n - k) {
+        ways *= (n - i) as f64 / (i + 1) as f64;
+        if ways > power_of_two(120) {
+            break;
+        }
+    }
+    ways
+}
+
+/// What the last bit of a number counts; infinity for 0.
+fn last_place(x: f64) -> f64 {
+    let (size, bits) = (x.abs(), x.abs().to_bits());
+    match bits & ((1 << 52) - 1) {
+        0 if size == 0.0 => f64::INFINITY,
+        0 => size,
+        _ => size - f64::from_bits(bits & (bits - 1)),
+    }
 }
 
 /// `v_0 - Σ (v_i - v_{i+1}) C(N_i, k) / C(n, k)`, where `N_i` scores lie below level i.
