@@ -229,7 +229,6 @@ fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, values: &mut [Lanes]) 
     // Adding and taking off this rounds to multiples of 2^-26 of the power above.
     let grid: Lanes = from_fn(|lane| above[lane] * (1.5 * power_of_two(26)));
     let unit: Lanes = from_fn(|lane| if size[lane] < LEAST && size[lane] > 0.0 { f64::INFINITY } else { above[lane] });
-    let mut finer = None;
     for (tile, values) in plan.tiles.iter().zip(values[..plan.used].chunks_mut(TILE)) {
         let sums = tile.sums::<FUSED>(scores, &grid);
         for ((errors, (sum, rest)), values) in tile.errors.iter().zip(&sums).zip(&mut *values) {
@@ -239,9 +238,9 @@ fn weigh<const FUSED: bool>(plan: &Plan, scores: &Scores, values: &mut [Lanes]) 
             *values = from_fn(|lane| if below[lane] == above[lane] { below[lane] } else { f64::NAN });
         }
         if has_nan(values) {
-            let finer = finer.get_or_insert_with(|| finer_than(scores, &grid, &from_fn(|lane| 0.75 * above[lane])));
+            let finer = finer_than(scores, &grid, &from_fn(|lane| 0.75 * above[lane]));
             for ((errors, sums), values) in tile.errors.iter().zip(&sums).zip(values) {
-                ties(errors, sums, &unit, finer, values);
+                ties(errors, sums, &unit, &finer, values);
             }
         }
     }
@@ -270,12 +269,12 @@ fn finer_than(scores: &[Lanes], grid: &Lanes, fine: &Lanes) -> Lanes {
 /// Settle values in the middle of two floats, see [`even`].
 #[inline(always)]
 fn ties(errors: &Errors, (sum, rest): &(Lanes, Lanes), unit: &Lanes, finer: &Lanes, values: &mut Lanes) {
-    *values = from_fn(|lane| {
+    for (lane, value) in values.iter_mut().enumerate() {
         let error = unit[lane] * errors.most;
         let (below, above) = (sum[lane] + (rest[lane] - error), sum[lane] + (rest[lane] + error));
         let even = even(below, above, error, errors.ways, unit[lane] * power_of_two(-53));
-        if values[lane].is_nan() && finer[lane] == 0.0 { even } else { values[lane] }
-    });
+        *value = if value.is_nan() && finer[lane] == 0.0 { even } else { *value };
+    }
 }
 
 /// See [`Plan::rows`].
