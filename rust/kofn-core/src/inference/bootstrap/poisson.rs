@@ -14,9 +14,9 @@ use crate::random::{self, LANES, blocks};
 /// Units whose counts are made at once: two of each random word.
 pub const CHUNK: usize = 128;
 const EACH_CHUNK: u32 = 128;
+const _: () = assert!(CHUNK == 8 * LANES && CHUNK == EACH_CHUNK as usize);
 /// Codes that a vector holds.
 const WIDE: usize = 2 * LANES;
-const _: () = assert!(CHUNK == 8 * LANES && CHUNK == EACH_CHUNK as usize);
 /// Resamples added up at once: their values are loaded once.
 const TOGETHER: usize = 2;
 /// Counts up to here are told by comparisons.
@@ -188,21 +188,19 @@ fn count(of: &Columns, place: [u32; 2], counts: &mut [[i16; CHUNK]]) -> u32 {
             pairs[LANES + i] = u64::from(words[3][i]) << 32 | u64::from(words[2][i]);
         }
         let codes = arch::quarters(pairs);
-        let mut least = [i16::MAX; WIDE];
-        *counts = [0; CHUNK];
-        for (counts, codes) in counts.chunks_exact_mut(WIDE).zip(codes.chunks_exact(WIDE)) {
-            for i in 0..WIDE {
-                let code = codes[i];
-                least[i] = least[i].min(code);
-                for step in law.steps {
-                    counts[i] += i16::from(code > step);
-                }
-            }
+        for i in 0..CHUNK {
+            let above = |step: usize| i16::from(codes[i] > law.steps[step]);
+            counts[i] = above(0) + above(1) + above(2) + above(3) + above(4);
         }
-        if least.iter().any(|&least| least < law.first_sure) {
-            for (at, (count, &code)) in (first..).zip(counts.iter_mut().zip(&codes)) {
-                if code < law.first_sure {
-                    *count = law.doubtful(*seed, at, place);
+        if are_doubtful(law, &codes) {
+            let parts = counts.chunks_exact_mut(WIDE).zip(codes.chunks_exact(WIDE));
+            for (start, (counts, codes)) in
+                (first..).step_by(WIDE).zip(parts).filter(|(_, (_, codes))| are_doubtful(law, codes))
+            {
+                for (at, (count, &code)) in (start..).zip(counts.iter_mut().zip(codes)) {
+                    if code < law.first_sure {
+                        *count = law.doubtful(*seed, at, place);
+                    }
                 }
             }
         }
@@ -222,12 +220,18 @@ fn count(of: &Columns, place: [u32; 2], counts: &mut [[i16; CHUNK]]) -> u32 {
     all + flushed(&mut counted)
 }
 
+/// Not `any`, which stops at the first: compilers make no vectors of that.
+#[inline(always)]
+fn are_doubtful(law: &Law, codes: &[i16]) -> bool {
+    codes.iter().fold(false, |any, &code| any | (code < law.first_sure))
+}
+
 /// Add up the columns, each value as often as it was drawn.
 #[inline(always)]
 fn weigh(of: &Columns, counts: &[Vec<[i16; CHUNK]>; TOGETHER], lanes: &mut [[[f64; LANES]; TOGETHER]]) {
     lanes.fill([[0.0; LANES]; TOGETHER]);
+    let mut times = [Chunk([0.0; CHUNK]); TOGETHER];
     for (at, values) in of.chunks.chunks_exact(lanes.len().max(1)).enumerate() {
-        let mut times = [Chunk([0.0; CHUNK]); TOGETHER];
         for (Chunk(times), counts) in times.iter_mut().zip(counts) {
             let counts = &counts[at];
             for i in 0..CHUNK {
@@ -265,18 +269,17 @@ fn draw(of: &Columns, place: [u32; 2], missing: u32, counts: &mut [[i16; CHUNK]]
     while left > 0 {
         let words = blocks::<LANES>(of.seed, random::from(first), [place[0], place[1], MISSING]);
         first += EACH_CHUNK / 8;
-        for word in words.into_iter().flatten() {
+        for &word in words.as_flattened() {
             let product = u64::from(word) * units;
             if product & 0xffff_ffff < unfair {
                 continue;
             }
-            if left == 0 {
-                break;
-            }
+            let Some(rest) = left.checked_sub(1) else { break };
+            left = rest;
             if let Some(count) = usize::try_from(product >> 32).ok().and_then(|unit| counts.get_mut(unit)) {
-                *count = count.saturating_add(1);
+                // No unit is drawn as often as that.
+                *count = count.wrapping_add(1);
             }
-            left -= 1;
         }
     }
 }
