@@ -19,6 +19,8 @@ const _: () = assert!(CHUNK == 8 * LANES && CHUNK == EACH_CHUNK as usize);
 const WIDE: usize = 2 * LANES;
 /// Resamples added up at once: their values are loaded once.
 const TOGETHER: usize = 2;
+/// Columns added up at once: how often a unit was drawn is loaded once for all of them.
+const COLUMNS: usize = 2;
 /// Counts up to here are told by comparisons.
 const STEPS: usize = 5;
 /// No Poisson count of mean 1 exceeds this within the numbers that are drawn.
@@ -238,18 +240,31 @@ fn weigh(of: &Columns, counts: &[Vec<[i16; CHUNK]>; TOGETHER], lanes: &mut [[[f6
                 times[i] = f64::from(counts[i]);
             }
         }
-        for (lanes, Chunk(values)) in lanes.iter_mut().zip(values) {
-            let mut sums = *lanes;
-            for part in (0..CHUNK).step_by(LANES) {
-                for (sums, Chunk(times)) in sums.iter_mut().zip(&times) {
-                    for i in 0..LANES {
-                        sums[i] += times[part + i] * values[part + i];
-                    }
-                }
-            }
-            *lanes = sums;
+        let (lanes, rest) = lanes.as_chunks_mut();
+        let (values, others) = values.as_chunks();
+        for (lanes, values) in lanes.iter_mut().zip(values) {
+            add_up::<COLUMNS>(lanes, values, &times);
+        }
+        for (lanes, values) in rest.iter_mut().zip(others) {
+            add_up(std::array::from_mut(lanes), std::array::from_ref(values), &times);
         }
     }
+}
+
+/// Add up a chunk of a few columns: how often each value was drawn is loaded once for all of them.
+#[inline(always)]
+fn add_up<const N: usize>(lanes: &mut [[[f64; LANES]; TOGETHER]; N], values: &[Chunk; N], times: &[Chunk; TOGETHER]) {
+    let mut sums = *lanes;
+    for part in (0..CHUNK).step_by(LANES) {
+        for (sums, Chunk(values)) in sums.iter_mut().zip(values) {
+            for (sums, Chunk(times)) in sums.iter_mut().zip(times) {
+                for i in 0..LANES {
+                    sums[i] += times[part + i] * values[part + i];
+                }
+            }
+        }
+    }
+    *lanes = sums;
 }
 
 #[inline(always)]
