@@ -222,10 +222,9 @@ fn count(of: &Columns, place: [u32; 2], counts: &mut [[i16; CHUNK]]) -> u32 {
     all + flushed(&mut counted)
 }
 
-/// Not `any`, which stops at the first: compilers make no vectors of that.
 #[inline(always)]
 fn are_doubtful(law: &Law, codes: &[i16]) -> bool {
-    codes.iter().fold(false, |any, &code| any | (code < law.first_sure))
+    codes.iter().fold(i16::MAX, |least, &code| least.min(code)) < law.first_sure
 }
 
 /// Add up the columns, each value as often as it was drawn.
