@@ -1,7 +1,7 @@
 # kofn: every command a contributor needs. `make` lists them.
 #
 # All set-up happens by itself, inside .venv and target: the only things a machine must have are Python >= 3.11,
-# a Rust toolchain (at least the rust-version of Cargo.toml) and make.
+# a Rust toolchain (at least the rust-version of Cargo.toml), a C compiler and make.
 
 PYTHON ?= python3
 VENV := .venv

@@ -663,3 +663,42 @@ def test_closed_streams_are_said(words: list[str], closed: str | None, said: byt
 def test_a_full_disk_is_named(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", path, "--output", "/dev/full"]) == 2
     assert "/dev/full: " in capsys.readouterr().err
+
+
+def test_a_saved_report_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, saved = tmp_path / "run.jsonl", tmp_path / "saved.json"
+    run.write_text('{"task": "a", "passed": true}\n')
+    assert main(["report", str(run), "--format", "json", "--output", str(saved)]) == 0
+    assert main(["report", str(saved)]) == 2
+    assert "a saved report, not a run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["report", "plan"])
+def test_unknown_options_point_to_the_help_of_their_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    goal = ["--detect", "0.1"] if command == "plan" else []
+    assert main([command, "run.jsonl", *goal, "--colour", "red"]) == 2
+    assert f"(see kofn {command} --help)" in capsys.readouterr().err
+
+
+def test_one_rollout_a_task_tells_neither_diagnosis_nor_what_rollouts_add(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text(
+        "".join(f'{{"task": "t{i}", "passed": {"true" if i % 3 else "false"}}}\n' for i in range(40))
+    )
+    assert main(["report", str(run)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "diagnosis none: one rollout of a task" in out
+    assert "roughly: of so few rollouts of each" in out
+    assert "could remove" not in out
+
+
+def test_figures_without_an_interval_say_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = tmp_path / "run.jsonl"
+    lines = (f'{{"task": "t{i}", "passed": {passed}}}\n' for i in range(9) for passed in ("true", "false"))
+    run.write_text("".join(lines))
+    assert main(["report", str(run), "--statistic", "pass@1", "--statistic", "pass@2"]) == 0
+    assert "none of pass@1: all tasks have the same value" in " ".join(capsys.readouterr().out.split())

@@ -125,3 +125,49 @@ def test_a_difference_is_gated_by_its_interval(
     words = ["compare", run, worse, "--fail-if-worse", f"pass@1={margins.get(margin, margin)!r}"]
     assert main(words) == plain
     assert main([*words, "--strict"]) == strict
+
+
+@pytest.mark.parametrize(("lost", "plain", "strict"), [(0, 0, 0), (4, 0, 3), (6, 1, 1)])
+def test_what_the_test_contradicts_is_not_decided(
+    tmp_path: Path, lost: int, plain: int, strict: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Of forty tasks that passed four fail: the interval lies below 0, and p = 2 / 2^4.
+    old = write(tmp_path / "old.jsonl", [1.0] * 40, rollouts=1)
+    new = write(tmp_path / "new.jsonl", [0.0] * lost + [1.0] * (40 - lost), rollouts=1)
+    words = ["compare", old, new, "--fail-if-worse", "pass@1"]
+    assert main(words) == plain
+    assert main([*words, "--strict"]) == strict
+    said = capsys.readouterr().err
+    assert ("could not be decided" in said, "fell short" in said) == (strict == 3, strict == 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "--fail-under", "pass@1=90"],
+        ["compare", "{run}", "--fail-if-worse", "pass^2=3"],
+        ["plan", "--detect", "3"],
+        ["plan", "--half-width", "1.5"],
+    ],
+)
+def test_points_given_for_shares_are_refused(
+    run: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command, *rest = words
+    assert main([command, run, *(word.format(run=run) for word in rest)]) == 2
+    assert "3 points are 0.03" in capsys.readouterr().err
+
+
+def test_seconds_may_be_more_than_1(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(jsonl(*({"task": f"t{i}", "passed": True, "duration_s": 5.0 + i} for i in range(9))))
+    assert main(["report", str(path), "--fail-under", "mean_duration=3"]) == 0
+    assert main(["compare", str(path), str(path), "--fail-under", "mean_duration=90"]) == 1
+
+
+def test_gates_on_several_runs_name_them(
+    tmp_path: Path, run: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write(tmp_path / "other.jsonl", SHARES)
+    assert main(["compare", run, other, "--fail-under", "pass@1=0.99"]) == 1
+    assert "gate pass@1=0.99 of other fell short" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_the_readme_has_what_is_tested_here() -> None:
     assert len(PYTHON) == 5
     assert len(COMMANDS) >= 5
     assert len(SHOWN) == 1
-    assert len(README.splitlines()) < 142
+    assert len(README.splitlines()) < 146
 
 
 def test_python_snippets() -> None:

@@ -64,6 +64,8 @@ _HOMES = {
     "required": "kofn.checks",
     "worst_of_k": "kofn.estimators",
 }
+# Modules whose own names are public too: `kofn.estimators.median_of_k` needs no import of its own.
+_MODULES = ("errors", "estimators", "verifiers")
 
 __all__ = [
     "Accumulator",
@@ -109,6 +111,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"kofn.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'kofn' has no attribute {name!r}", name=name, obj=None)
@@ -118,4 +122,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -212,6 +212,9 @@ def plan_reports(
 ) -> Plan:
     """Plan from one or two reports; see `plan`. `label` is canonical."""
     goal = _goal(half_width, detect, power, confidence)
+    if numbers.is_share(label) and goal[0] > 1:
+        name = "half_width" if detect is None else "detect"
+        raise _values.outside(name, f"{goal[0]:g} is more than the whole range of {label}; 3 points are 0.03")
     costs = _costs(*costs)
     tasks = _values.count(tasks, "tasks", least=2)
     pilots, notes = _pilots(reports, label, on_mismatch)

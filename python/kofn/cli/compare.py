@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         pairs = list(found.values())
     output.write(_text(found, arguments), arguments.output)
     judged = [gates.judge_worse(pair, worse, strict=arguments.strict) for pair in pairs]
-    judged += [gates.judge(reports[name], under, strict=arguments.strict) for name in names[1:]]
+    judged += [gates.judge(reports[name], under, strict=arguments.strict, name=name) for name in names[1:]]
     return gates.worst(judged)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kofn.cli import status
 from kofn.cli.parser import UsageError
+from kofn.views import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,12 +37,14 @@ def parse(texts: Iterable[str]) -> list[Gate]:
             least = float("nan")
         if not equals or not label or least - least != 0:
             raise UsageError(f"--fail-under {text}: write a label and a finite number, as in pass^5=0.6")
-        _check_k(label, f"--fail-under {text}")
+        _check(label, least, f"--fail-under {text}")
         gates.append(Gate(label, least, text))
     return gates
 
 
-def _check_k(label: str, where: str) -> None:
+def _check(label: str, value: float, where: str) -> None:
+    if numbers.is_share(label) and value > 1:
+        raise UsageError(f"{where}: {label} is a share from 0 to 1; 3 points are 0.03")
     if label.endswith(("@k", "^k", "_k")) and ":" not in label:
         raise UsageError(f"{where}: write a number for the k, as in pass^5=0.6")
 
@@ -74,7 +77,7 @@ def parse_worse(texts: Iterable[str]) -> list[WorseGate]:
             raise UsageError(
                 f"--fail-if-worse {text}: write a label, and perhaps a margin from 0, as in pass@1=0.02"
             )
-        _check_k(label, f"--fail-if-worse {text}")
+        _check(label, margin, f"--fail-if-worse {text}")
         gates.append(WorseGate(label, margin, text))
     return gates
 
@@ -99,11 +102,13 @@ def judge_worse(comparison: Comparison, gates: Sequence[WorseGate], *, strict: b
             continue
         # Without a spread every task differs by the same.
         low, high = difference.interval or (difference.value, difference.value)
-        if high < -gate.margin:
+        # What is not shown to be worse at all does not fall short: the interval and the test must agree.
+        if high < -gate.margin and difference.verdict == "worse":
             status.say(f"{where} fell short: {sentence}")
             found.add(status.FELL_SHORT)
         elif low < -gate.margin:
-            status.say(f"{where} is not decided{'' if strict else ' (--strict makes that a 3)'}: {sentence}")
+            passes = "" if strict else ", and passes without --strict"
+            status.say(f"{where} could not be decided{passes}: {sentence}")
             if strict:
                 found.add(status.UNDECIDED)
     return worst(found)
@@ -115,33 +120,32 @@ def worst(found: Iterable[int]) -> int:
     return next(code for code in (status.FELL_SHORT, status.UNDECIDED, status.DONE) if code in known)
 
 
-def judge(report: Report, gates: Sequence[Gate], *, strict: bool) -> int:
+def judge(report: Report, gates: Sequence[Gate], *, strict: bool, name: str = "") -> int:
     """Say which gates fell short or could not be decided, and return the exit status: 1 wins over 3.
+
+    `name` tells the run apart from others.
 
     With `strict` a gate passes where the whole interval reaches it, falls short where the whole interval lies below, and
     is not decided in between.
     """
     found = {status.DONE}
     for gate in gates:
+        where = f"gate {gate.text}{f' of {name}' if name else ''}"
         figure = report.get(gate.label)
         if figure is None:
             reason = report.omitted.get(gate.label, "") or _reason(report, gate.label)
-            status.say(f"gate {gate.text} could not be decided: {reason}")
+            status.say(f"{where} could not be decided: {reason}")
             found.add(status.UNDECIDED)
             continue
         if strict and figure.interval is None:
             why = f" ({figure.no_interval})" if figure.no_interval else ""
-            status.say(f"gate {gate.text}: there is no interval{why}, so --strict looks at the value alone")
+            status.say(f"{where}: there is no interval{why}, so --strict looks at the value alone")
         if strict and figure.interval is not None and figure.interval[0] < gate.least <= figure.interval[1]:
-            low, high = figure.interval
-            status.say(
-                f"gate {gate.text} could not be decided: the interval {low!r} .. {high!r} straddles it"
-            )
+            low, high = (numbers.figure(gate.label, end) for end in figure.interval)
+            status.say(f"{where} could not be decided: the interval {low} .. {high} straddles it")
             found.add(status.UNDECIDED)
         elif figure.value < gate.least:
-            status.say(
-                f"gate {gate.text} fell short: {gate.label} is {figure.value!r} over {figure.n_tasks} tasks"
-            )
+            status.say(f"{where} fell short: {gate.label} is {figure.value!r} over {figure.n_tasks} tasks")
             found.add(status.FELL_SHORT)
     return worst(found)
 

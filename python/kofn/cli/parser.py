@@ -16,6 +16,17 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
 
+    def parse_args(
+        self, args: Any = None, namespace: Any = None
+    ) -> Any:  # what a command does not know is its own
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = getattr(found, "command", None)
+            raise UsageError(
+                f"unrecognized arguments: {' '.join(unknown)} (see kofn {f'{command} ' if command else ''}--help)"
+            )
+        return found
+
 
 _TOP = """\
 kofn ("k of n") grades agent rollouts and reports how good, how reliable and
@@ -74,9 +85,10 @@ _COMPARE = """\
 Compare a new run with a baseline on their common tasks, each task against
 itself: how far apart they are (new minus baseline), how sure that is, which
 tasks were gained and lost. The interval says how large the difference may be on
-tasks like these: one that holds 0 shows none. Each of A, B, C is a file, a directory or a quoted
-pattern of one run, or a report that `kofn report --format json` wrote. With
-more than two, each is compared with A, and p-values are adjusted (Holm).
+tasks like these: one that holds 0 shows none. Each of A, B, C is a file, a
+directory or a quoted pattern of one run, or a report that `kofn report --format
+json` wrote. With more than two, each is compared with A, and p-values are
+adjusted (Holm).
 """
 _COMPARE_EXAMPLES = """\
 examples
@@ -190,7 +202,7 @@ def _compare(it: argparse.ArgumentParser) -> None:
         "--seed", type=_seed, default=0, metavar="N", help="of signs and resamples that have to be drawn"
     )
     gates = it.add_argument_group("gates on the new runs")
-    gates.add_argument("--fail-if-worse", action="append", default=[], metavar="L[=M]", help="exit with 1 if the interval of the difference lies below -M (default 0); repeat for more")  # fmt: skip
+    gates.add_argument("--fail-if-worse", action="append", default=[], metavar="L[=M]", help="exit with 1 if the run is shown to be worse by more than M: the whole interval of the difference lies below -M, and its test agrees (default 0; 2 points are 0.02); repeat for more")  # fmt: skip
     gates.add_argument("--fail-under", action="append", default=[], metavar="L=V", help="exit with 1 if the figure is below V; repeat for more")  # fmt: skip
     gates.add_argument(
         "--strict", action="store_true", help="exit with 3 if an interval straddles the gate's value"
@@ -207,8 +219,13 @@ def _plan(it: argparse.ArgumentParser) -> None:
     )
     _figures(asked)
     goal = asked.add_mutually_exclusive_group(required=True)
-    goal.add_argument("--half-width", type=_number, metavar="W", help="half the width of the interval")
-    goal.add_argument("--detect", type=_number, metavar="D", help="a difference between two runs of the same tasks")  # fmt: skip
+    goal.add_argument(
+        "--half-width",
+        type=_number,
+        metavar="W",
+        help="half the width of the interval, in the figure's unit (3 points are 0.03)",
+    )
+    goal.add_argument("--detect", type=_number, metavar="D", help="a difference between two runs of the same tasks, in the same unit")  # fmt: skip
     asked.add_argument("--power", type=_number, default=0.8, metavar="P", help="the chance to detect it (default: 0.8)")  # fmt: skip
     asked.add_argument("--confidence", type=_confidence, default=0.95, metavar="C", help="of the interval or test (default: 0.95)")  # fmt: skip
     asked.add_argument(

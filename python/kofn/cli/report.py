@@ -6,6 +6,8 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kofn.cli import gates, output, sources
+from kofn.cli.parser import UsageError
+from kofn.errors import InputError
 
 if TYPE_CHECKING:
     import argparse
@@ -18,17 +20,24 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, report, write, then judge the gates."""
     asked = gates.parse(arguments.fail_under)
     output.spare(arguments.output, arguments.runs)
-    report = sources.read(
-        arguments.runs,
-        arguments,
-        arguments.statistic,
-        [gate.label for gate in asked],
-        by=arguments.by,
-        cluster=arguments.cluster,
-        confidence=arguments.confidence,
-        interval=arguments.interval,
-        seed=arguments.seed,
-    )
+    try:
+        report = sources.read(
+            arguments.runs,
+            arguments,
+            arguments.statistic,
+            [gate.label for gate in asked],
+            by=arguments.by,
+            cluster=arguments.cluster,
+            confidence=arguments.confidence,
+            interval=arguments.interval,
+            seed=arguments.seed,
+        )
+    except InputError:
+        if saved := next(filter(sources.is_saved, arguments.runs), None):
+            raise UsageError(
+                f"{saved}: a saved report, not a run; `kofn compare` and `kofn plan` read it"
+            ) from None
+        raise
     output.write(_text(report, arguments), arguments.output)
     return gates.judge(report, asked, strict=arguments.strict)
 

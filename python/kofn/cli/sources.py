@@ -35,6 +35,13 @@ def _stem(path: str) -> str:
     return name_of(name or path)
 
 
+def is_saved(path: str) -> bool:
+    """Return whether a path is that of a saved report."""
+    from kofn.comparisons.sources import is_saved_report  # noqa: PLC0415
+
+    return path != "-" and Path(path).is_file() and is_saved_report(path)
+
+
 def report(
     path: str,
     arguments: argparse.Namespace,
@@ -44,10 +51,9 @@ def report(
     by: str | None = None,
 ) -> Report:
     """Return a saved report as it is, or report on a run that is read and forgotten."""
-    from kofn.comparisons.sources import is_saved_report  # noqa: PLC0415
     from kofn.reports import Report  # noqa: PLC0415
 
-    if path != "-" and Path(path).is_file() and is_saved_report(path):
+    if is_saved(path):
         return Report.from_json(Path(path))
     return read([path], arguments, statistics, also, by=by)
 

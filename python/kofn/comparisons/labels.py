@@ -94,7 +94,7 @@ def _of_counts(
         at = int(np.argmin(enough))
         task = report.per_task.task[at if rows is None else int(rows[at])]
         raise MissingError(
-            f'task {_values.shown(task)} has n = {n[at]}, fewer than k = {k} (on_short="omit" leaves such tasks out)'
+            f'task {_values.shown(task)} has n = {n[at]}, fewer than k = {k} (on_short="omit", at the command line --on-short omit, leaves such tasks out)'
         )
     values = np.full(len(n), np.nan)
     function: Any = estimators.pass_at_k if counted else estimators.learnability

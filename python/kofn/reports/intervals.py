@@ -33,6 +33,7 @@ def check_seed(interval: Interval, seed: int | None) -> int:
         return 0
     if interval not in _DRAWN:
         raise _values.outside(
-            "seed", f'nothing is drawn for interval="{interval}"; give interval="bootstrap" too'
+            "seed",
+            f'nothing is drawn for interval="{interval}"; give interval="bootstrap" (--interval bootstrap) too',
         )
     return _values.seed(seed)

@@ -10,7 +10,7 @@ from kofn.reports.tasks import COUNTS, SCORES
 from kofn.views import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kofn.reports import Figure, Report
     from kofn.reports.tasks import PerTask
@@ -79,13 +79,20 @@ def facts(report: Report) -> list[tuple[str, str]]:
             found.append((name, text))
     if "successes" in counts:
         found.append(("successes", _successes(counts)))
-    found += [(name, _joined(counts[name], counts[name])) for name in _NESTED if counts.get(name)]
+    found += [(name, _nested(counts, name)) for name in _NESTED if counts.get(name)]
     shown = {"tasks", "successes", *_NESTED, *(key for _, keys in _LINES for key in keys)}
     if more := _joined(
         counts, [key for key, value in counts.items() if key not in shown and isinstance(value, int)]
     ):
         found.append(("also", more))
     return found + reliability(report) + certainty(report)
+
+
+def _nested(counts: Mapping[str, Any], name: str) -> str:
+    """Return counts that stand together, or why none of them counts anything."""
+    if name == "diagnosis" and counts.get("tasks") and not any(counts[name].values()):
+        return "none: one rollout of a task does not tell how reliably it is solved"
+    return _joined(counts[name], counts[name])
 
 
 def statistics(report: Report) -> list[Column]:
@@ -117,15 +124,23 @@ def certainty(report: Report) -> list[tuple[str, str]]:
     text += f" ({', '.join(methods)}{_over(report, known.values())}{_drawn(known.values())})"
     if any(figure.rough for figure in known.values()):
         text += f"; rough: fewer than 30 {'tasks' if report.cluster is None else 'clusters'}"
+    without: dict[str, list[str]] = {}
+    for label, figure in figures.items():
+        if figure.no_interval:
+            without.setdefault(figure.no_interval, []).append(label)
+    for reason, labels in without.items():
+        text += f"; none of {', '.join(labels)}: {reason}"
     found = [("interval", text)]
-    for label, figure in known.items():
+    for label, figure in figures.items():
         parts = []
+        is_rough = figure.decomposition is not None and figure.decomposition.approximate
         if figure.noise is not None:
             parts.append(
                 f"standard error {numbers.figure(label, figure.noise)} over repeated runs of these tasks"
+                f"{', roughly: of so few rollouts of each' if is_rough else ''}"
             )
         # With clusters, what rollouts add is no fixed share of the squared error.
-        if figure.decomposition is not None and figure.n_clusters is None:
+        if figure.decomposition is not None and not is_rough and figure.n_clusters is None:
             share = numbers.percent(round(1000 * figure.decomposition.removable), 1000)
             parts.append(f"more rollouts could remove {share} of the squared error, more tasks the rest")
         if parts:

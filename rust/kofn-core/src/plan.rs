@@ -130,7 +130,7 @@ impl Statistic {
             let Some(rest) = prefixes.iter().find_map(|prefix| label.strip_prefix(prefix)) else { continue };
             if rest == "k" {
                 if ks.is_empty() {
-                    return Err(Error::argument("k", format!("{label:?} needs a list of k, such as k=[1, 5]")));
+                    return Err(Error::argument("k", format!("{label:?} needs a list of k, such as k=[1, 5] (--k 1,5)")));
                 }
                 *used_k = true;
                 return Ok(ks.iter().map(|&k| make(k)).collect());
@@ -350,7 +350,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::UnknownRequested { because } => write!(
                 f,
-                "how many rollouts were requested is unknown ({because}); give requested=N, or denominator=\"recorded\" to count what there is"
+                "how many rollouts were requested is unknown ({because}); give requested=N, or denominator=\"recorded\" to count what there is (--requested N, --denominator recorded)"
             ),
             Self::NoPolicy => f.write_str(
                 "the run holds scores and no verdict, so nothing says what a success is; give threshold=X (a score that passes), or policy=\"verifier_verdict.v1\" to count verdicts all the same",
@@ -360,7 +360,7 @@ impl fmt::Display for Refusal {
                 if *tasks > 1 {
                     write!(f, " ({tasks} tasks fall short)")?;
                 }
-                f.write_str("; ask for a smaller k, or on_short=\"omit\" to leave such tasks out")
+                f.write_str("; ask for a smaller k, or on_short=\"omit\" (--on-short omit) to leave such tasks out")
             }
             Self::Ambiguous { task, candidates } => write!(
                 f,

@@ -89,7 +89,7 @@ impl Run {
         let requested = requested.or(self.given.as_ref()).or_else(|| header?.requested.as_ref()).ok_or_else(|| {
             Error::argument(
                 "requested",
-                "how many rollouts were requested is neither given nor declared, so nothing says which are missing; give requested=N",
+                "how many rollouts were requested is neither given nor declared, so nothing says which are missing; give requested=N (--requested N)",
             )
         })?;
         let (mut seen, mut unnumbered) = (Seen::default(), HashMap::<u32, u64>::new());
