@@ -130,7 +130,10 @@ impl Statistic {
             let Some(rest) = prefixes.iter().find_map(|prefix| label.strip_prefix(prefix)) else { continue };
             if rest == "k" {
                 if ks.is_empty() {
-                    return Err(Error::argument("k", format!("{label:?} needs a list of k, such as k=[1, 5] (--k 1,5)")));
+                    return Err(Error::argument(
+                        "k",
+                        format!("{label:?} needs a list of k, such as k=[1, 5] (--k 1,5)"),
+                    ));
                 }
                 *used_k = true;
                 return Ok(ks.iter().map(|&k| make(k)).collect());

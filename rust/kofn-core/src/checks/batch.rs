@@ -103,12 +103,23 @@ offset!(u32: u64::from, i32: |offset| i64::from(offset).cast_unsigned(), u64: u6
 pub(super) trait Segments: Copy + Sync {
     /// The first check of a rollout, and the end of the one before it.
     fn start(self, row: usize) -> u64;
+
+    /// The most checks of a rollout among these; more than there are where offsets fall.
+    fn longest(self, rows: Range<usize>) -> u64;
 }
 
 impl<O: Offset> Segments for &[O] {
     #[inline(always)]
     fn start(self, row: usize) -> u64 {
         self[row].word()
+    }
+
+    #[inline(always)]
+    fn longest(self, rows: Range<usize>) -> u64 {
+        // Two slices, whose ends are checked once: compilers make vectors of that.
+        let ends = self[rows.start + 1..=rows.end].iter();
+        let lengths = self[rows].iter().zip(ends).map(|(start, end)| end.word().wrapping_sub(start.word()));
+        lengths.fold(0, |longest, length| if length > longest { length } else { longest })
     }
 }
 
@@ -120,6 +131,11 @@ impl Segments for Rows {
     #[inline(always)]
     fn start(self, row: usize) -> u64 {
         self.0 * row as u64
+    }
+
+    #[inline(always)]
+    fn longest(self, _rows: Range<usize>) -> u64 {
+        self.0
     }
 }
 

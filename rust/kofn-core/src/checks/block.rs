@@ -95,10 +95,7 @@ impl<S: Segments> Kernel for Usual<'_, '_, S> {
             let count = ROWS.min(rows - row);
             let at = self.offset + row;
             let (start, end) = (self.segments.start(at), self.segments.start(at + count));
-            let longest = (at..at + count).fold(0, |longest, row| {
-                longest.max(self.segments.start(row + 1).wrapping_sub(self.segments.start(row)))
-            });
-            if longest > MOST as u64 || end < start {
+            if self.segments.longest(at..at + count) > MOST as u64 || end < start {
                 break;
             }
             let (Ok(first), Ok(last)) = (usize::try_from(start), usize::try_from(end)) else { break };
