@@ -220,7 +220,7 @@ impl Sink for Counting<'_> {
             let (these, others) = rest.split_at(rollouts.min(rest.len()));
             rest = others;
             if let Some(both) = both.get_mut(code as usize) {
-                *both += if let [only] = these { one(*only) } else { these.iter().map(|&passed| one(passed)).sum() };
+                *both += if let [only] = these { one(*only) } else { all(these) };
             }
         }
     }
@@ -230,6 +230,22 @@ impl Sink for Counting<'_> {
 #[inline]
 fn one(passed: i8) -> u64 {
     1 | u64::from(passed.cast_unsigned() & 1) << 32
+}
+
+/// The same of several, fewer than 2^32.
+#[inline]
+fn all(passed: &[i8]) -> u64 {
+    let passes: u32 = passed.iter().map(|passed| u32::from(passed.cast_unsigned() & 1)).sum();
+    passed.len() as u64 | u64::from(passes) << 32
+}
+
+/// How many ids in front are this one.
+#[inline]
+fn run_of<T: Id>(id: T, ids: &[T]) -> usize {
+    // Eight at a time without a branch.
+    let others = |part: &&[T; 8]| part.iter().fold(0, |others, other| others | (other.key() ^ id.key())) == 0;
+    let whole = 8 * ids.as_chunks().0.iter().take_while(others).count();
+    whole + ids[whole..].iter().take_while(|other| **other == id).count()
 }
 
 fn halves(both: u64) -> [i64; 2] {
@@ -276,11 +292,12 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
         };
         if stand_together(chunk) {
             // One addition a run: each would wait for the one before it to reach memory.
-            let mut rest = passed;
-            for run in chunk.chunk_by(|a, b| a == b) {
-                let (these, others) = rest.split_at(run.len().min(rest.len()));
-                add(run[0], these.iter().map(|&passed| one(passed)).sum::<u64>());
-                rest = others;
+            let (mut ids, mut rest) = (chunk, passed);
+            while let Some(&id) = ids.first() {
+                let run = run_of(id, ids);
+                let (these, others) = rest.split_at(run.min(rest.len()));
+                add(id, all(these));
+                (ids, rest) = (&ids[run..], others);
             }
         } else {
             for (&id, &passed) in chunk.iter().zip(passed) {
