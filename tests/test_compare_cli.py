@@ -55,6 +55,9 @@ def test_a_comparison_starts_with_its_conclusion(
     assert all(len(line) <= 80 for line in out.splitlines())
     assert "sign" in out
     assert "new minus old: the new run minus the baseline" in out
+    assert "(Student's t corrected for skewness)" in " ".join(out.split())
+    assert main(["compare", runs["old"], runs["new"], "--interval", "bootstrap", "--seed", "5"]) == 0
+    assert "(BCa bootstrap; 10,000 resamples, seed 5)" in " ".join(capsys.readouterr().out.split())
 
 
 def test_saved_reports_compare_as_their_runs_do(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "pilot": "the pilot",
-    "more_tasks": "more tasks",
-    "more_rollouts": "more rollouts",
+    "more_tasks": "tasks alone",
+    "more_rollouts": "rollouts alone",
     "cheapest": "cheapest",
 }
 

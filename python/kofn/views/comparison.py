@@ -10,7 +10,7 @@ import numpy as np
 
 from kofn.errors import ArgumentError
 from kofn.views import FORMS, grid, html, latex, markdown, numbers
-from kofn.views.content import NONE, Column
+from kofn.views.content import METHODS, NONE, Column
 from kofn.views.text import Style
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def facts(comparison: Comparison) -> list[tuple[str, str]]:
     ]
     if content.settings.clusters is not None:
         found.append(("clusters", numbers.whole(content.settings.clusters)))
+    if text := _intervals(comparison):
+        found.append(("interval", text))
     if tasks.counted.any():
         found += [("gained", _listed(comparison.gained)), ("lost", _listed(comparison.lost))]
         apart = int((tasks.adjusted_p_value <= 1 - content.settings.confidence).sum())
@@ -105,6 +107,17 @@ def facts(comparison: Comparison) -> list[tuple[str, str]]:
         if text := _certainty(it):
             found.append((it.label, text))
     return found
+
+
+def _intervals(comparison: Comparison) -> str:
+    """Return what the intervals are of, and how they were made."""
+    known = [it for it in comparison.values() if it.interval]
+    if not known:
+        return ""
+    text = ", ".join(dict.fromkeys(METHODS.get(str(it.method), str(it.method)) for it in known))
+    if drawn := next((it.replicates for it in known if it.replicates is not None), None):
+        text += f"; {drawn:,} resamples, seed {comparison.content.settings.seed}"
+    return f"of the difference over all tasks that these are a sample of ({text})"
 
 
 def _certainty(it: Difference) -> str:

@@ -27,7 +27,7 @@ _LINES = (
     ("status", ("succeeded", "errored", "cancelled", "unfinished")),
     ("evidence", ("scored", "indeterminate", "scorable")),
 )
-_METHODS = {
+METHODS = {
     "wilson": "Wilson",
     "student_t": "Student's t",
     "skew_t": "Student's t corrected for skewness",
@@ -120,7 +120,7 @@ def certainty(report: Report) -> list[tuple[str, str]]:
         reasons = dict.fromkeys(figure.no_interval for figure in figures.values() if figure.no_interval)
         return [("interval", f"none: {reason}") for reason in list(reasons)[:1]]
     text = "of the mean over all tasks that these are a sample of"
-    methods = dict.fromkeys(_METHODS.get(str(it.method), str(it.method)) for it in known.values())
+    methods = dict.fromkeys(METHODS.get(str(it.method), str(it.method)) for it in known.values())
     text += f" ({', '.join(methods)}{_over(report, known.values())}{_drawn(known.values())})"
     if any(figure.rough for figure in known.values()):
         text += f"; rough: fewer than 30 {'tasks' if report.cluster is None else 'clusters'}"
