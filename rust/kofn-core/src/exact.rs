@@ -184,6 +184,7 @@ impl Exact {
     }
 
     /// Add ±magnitude · 2^exponent.
+    #[inline]
     fn deposit(&mut self, negative: bool, magnitude: u128, exponent: i32) {
         if magnitude == 0 {
             return;
@@ -191,6 +192,14 @@ impl Exact {
         // Whole numbers and short fractions need no limb for bits they do not have.
         let zeros = magnitude.trailing_zeros();
         let (magnitude, exponent) = (magnitude >> zeros, exponent + zeros.cast_signed());
+        if negative || !self.limbs.add_within(magnitude, exponent - 64 * self.low) {
+            self.deposit_anywhere(negative, magnitude, exponent);
+        }
+    }
+
+    /// The same for a magnitude that is not 0.
+    #[inline(never)]
+    fn deposit_anywhere(&mut self, negative: bool, magnitude: u128, exponent: i32) {
         let (low, shift) = (exponent.div_euclid(64), exponent.rem_euclid(64));
         let shifted = magnitude << shift;
         let pushed_out = if shift == 0 { 0 } else { low64(magnitude >> (128 - shift)) };
@@ -310,11 +319,31 @@ fn zeros<T>(len: usize, work: impl FnOnce(&mut [u64]) -> T) -> T {
     if len <= FEW { work(&mut [0; FEW][..len]) } else { work(&mut vec![0; len]) }
 }
 
+/// [`variance`] from the sums of whole numbers, none of them negative.
+fn variance_of_integers(sum: u128, squares: u128, n: u64) -> f64 {
+    let difference = || u128::from(n).checked_mul(squares)?.checked_sub(sum.checked_mul(sum)?);
+    // Mostly 128 bits hold n Q and S².
+    difference().map_or_else(
+        || variance(&Exact::of_integer(sum), &Exact::of_integer(squares), n),
+        |difference| ratio(difference, n, n),
+    )
+}
+
 /// The variance of the mean of `n` values over repetitions, s² / n, without bias: none for fewer than two, infinite
 /// where it is beyond a float.
 #[must_use]
 pub fn mean_variance(sum: &Exact, squares: &Exact, n: u64) -> Option<f64> {
-    let variance = (n > 1).then(|| variance(sum, squares, n))?;
+    of_mean(n, |n| variance(sum, squares, n))
+}
+
+/// [`mean_variance`] from the sums of whole numbers, none of them negative.
+#[must_use]
+pub fn mean_variance_of_integers(sum: u128, squares: u128, n: u64) -> Option<f64> {
+    of_mean(n, |n| variance_of_integers(sum, squares, n))
+}
+
+fn of_mean(n: u64, variance: impl FnOnce(u64) -> f64) -> Option<f64> {
+    let variance = (n > 1).then(|| variance(n))?;
     Some(if variance < f64::MAX { variance / (n as f64 - 1.0) } else { f64::INFINITY })
 }
 
@@ -418,6 +447,39 @@ mod tests {
             if n > 0 {
                 prop_assert_eq!(all.mean(n).to_bits(), each.mean(n).to_bits());
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn terms_within_the_window_are_added_as_any_others(
+            terms in prop::collection::vec((any::<u128>(), 0..128u32, -150..150i32), 1..20),
+        ) {
+            let (mut quick, mut plain) = (Exact::default(), Exact::default());
+            for (magnitude, zeros, exponent) in terms {
+                let magnitude = magnitude >> zeros;
+                quick.deposit(false, magnitude, exponent);
+                // What is taken off is never added the quick way.
+                plain.deposit(true, magnitude, exponent);
+                prop_assert_eq!(quick.limbs.as_slice().last().is_some_and(|&top| sign(top)), false);
+                let mut both = quick.clone();
+                both.merge(&plain);
+                prop_assert!(both.is_zero(), "{:?} {:?}", quick, plain);
+            }
+        }
+
+        #[test]
+        fn the_variance_of_integers_is_that_of_their_sums(
+            values in prop::collection::vec(prop_oneof![0..100u64, 0..100_000u64, any::<u64>()], 2..9),
+        ) {
+            let (mut sum, mut squares) = (0u128, 0u128);
+            for value in values.iter().map(|&value| u128::from(value)) {
+                sum += value;
+                squares = squares.saturating_add(value * value);
+            }
+            let n = values.len() as u64;
+            let exact = mean_variance(&Exact::of_integer(sum), &Exact::of_integer(squares), n);
+            prop_assert_eq!(mean_variance_of_integers(sum, squares, n).map(f64::to_bits), exact.map(f64::to_bits));
         }
     }
 

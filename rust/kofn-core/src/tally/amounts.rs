@@ -80,8 +80,7 @@ impl Tokens {
     /// The variance of the mean over repeated runs of the task; see [`exact::mean_variance`].
     #[must_use]
     pub fn mean_variance(&self) -> Option<f64> {
-        let (sum, squares) = self.exact();
-        let variance = exact::mean_variance(&sum, &squares, u64::from(self.n))?;
+        let variance = exact::mean_variance_of_integers(self.sum, self.squares, u64::from(self.n))?;
         Some(if self.is_beyond() { f64::INFINITY } else { variance })
     }
 
