@@ -121,9 +121,8 @@ impl Estimates {
     /// Say how sure the figures are, which `tally` gave.
     #[must_use]
     pub fn certainties(&self, tally: &Tally, how: &How) -> Certainties {
-        let ids: Vec<Option<u32>> = self.tasks.names.iter().map(|name| tally.names.find(name)).collect();
         let spreads: Vec<Spreads> =
-            self.columns.iter().map(|column| Spreads::of(self, tally, &ids, column, how.confidence)).collect();
+            self.columns.iter().map(|column| Spreads::of(self, tally, column, how.confidence)).collect();
         let of_gap = |gap: &Column| {
             let kind = Kind::Gap(gap.statistic.k().unwrap_or(1));
             Spreads::of_counts(gap, kind, &gap.pairs(), how.confidence)
@@ -217,7 +216,8 @@ impl Spreads {
         TaskSpreads { low: self.low, high: self.high, noise: self.noise }
     }
 
-    fn of(estimates: &Estimates, tally: &Tally, ids: &[Option<u32>], column: &Column, confidence: f64) -> Self {
+    fn of(estimates: &Estimates, tally: &Tally, column: &Column, confidence: f64) -> Self {
+        let ids = &estimates.ids;
         let levels = |id: u32| tally.scores.of(id as usize);
         let scored = |id: u32| u64::from(tally.counts[id as usize].of(flags::SCORED));
         let extremes = |k: u64, worst: bool| {

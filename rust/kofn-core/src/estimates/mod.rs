@@ -113,6 +113,8 @@ pub struct Estimates {
     pub requested_from: RequestedFrom,
     /// The tasks.
     pub tasks: TaskTable,
+    /// Their numbers in the tally; none for tasks without a record.
+    ids: Vec<Option<u32>>,
     /// One column a produced statistic.
     pub columns: Vec<Column>,
     /// pass@k - pass^k of each task, for each k that both were asked for with; the label is that of pass@k.
@@ -215,6 +217,7 @@ impl Tally {
             denominator: tally.setup.denominator,
             requested_from: resolved.from,
             tasks,
+            ids: resolved.ids,
             columns,
             gaps,
             clusters,

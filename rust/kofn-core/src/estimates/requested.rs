@@ -70,10 +70,13 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
         names.extend(more);
     }
     let declared: HashSet<&str> = names.iter().map(String::as_str).collect();
-    let mut others: Vec<&str> =
-        tally.recorded_tasks().map(|task| tally.names.get(task)).filter(|name| !declared.contains(name)).collect();
+    let mut others: Vec<(&str, u32)> = tally
+        .recorded_tasks()
+        .map(|task| (tally.names.get(task), task))
+        .filter(|(name, _)| !declared.contains(name))
+        .collect();
     others.sort_unstable();
-    if let Some(task) = others.first() {
+    if let Some((task, _)) = others.first() {
         let by = match given {
             _ if closed => {
                 Some("the run declares its tasks and this one is not among them; correct the header or the task's id")
@@ -87,9 +90,10 @@ pub fn resolve(tally: &Tally) -> Result<Resolved> {
             return Err(Error::Task { task: (*task).to_owned(), place: None, problem: problem.to_owned() });
         }
     }
-    let others: Vec<String> = others.into_iter().map(str::to_owned).collect();
+    let mut ids: Vec<Option<u32>> = names.iter().map(|name| tally.names.find(name)).collect();
+    ids.extend(others.iter().map(|&(_, task)| Some(task)));
+    let others: Vec<String> = others.into_iter().map(|(name, _)| name.to_owned()).collect();
     names.extend(others);
-    let ids: Vec<Option<u32>> = names.iter().map(|name| tally.names.find(name)).collect();
     if names.is_empty() {
         return Err(tally.reading.nothing());
     }
