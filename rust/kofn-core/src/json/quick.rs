@@ -33,15 +33,14 @@ pub(super) fn scalar(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The bool that stands at `at`, and the position after it.
+/// The bool that stands at `at`, not at the very end, and the position after it.
 #[inline(always)]
 pub(super) fn flag(bytes: &[u8], at: usize) -> Option<(bool, usize)> {
-    let word = bytes.get(at..)?.first_chunk::<4>()?;
-    match word {
-        b"true" => Some((true, at + 4)),
-        b"fals" if bytes.get(at + 4) == Some(&b'e') => Some((false, at + 5)),
-        _ => None,
-    }
+    let [a, b, c, d, e] = *bytes.get(at..)?.first_chunk::<5>()?;
+    // Which of the two it is cannot be foretold, so nothing branches on that.
+    let passed = u32::from_le_bytes([a, b, c, d]) == u32::from_le_bytes(*b"true");
+    let failed = u64::from_le_bytes([a, b, c, d, e, 0, 0, 0]) == u64::from_le_bytes(*b"false\0\0\0");
+    (passed | failed).then_some((passed, at + 4 + usize::from(failed)))
 }
 
 /// Up to eight digits from `at` on: what they make, and how many they are.
@@ -88,16 +87,18 @@ pub(super) fn whole(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
 #[inline(always)]
 pub(super) fn number(bytes: &[u8], at: usize) -> Option<usize> {
     let start = at + usize::from(bytes.get(at) == Some(&b'-'));
-    let count = scan::digits(bytes, start);
+    let others = scan::no_digits(bytes, start)?;
+    let count = others.trailing_zeros() as usize;
     let mut end = start + count;
     if bytes.get(end) == Some(&b'.') {
-        let decimals = scan::digits(bytes, end + 1);
+        // The next one after the point; none is beyond those that were looked at.
+        let decimals = ((others & others.wrapping_sub(1)).trailing_zeros() as usize).checked_sub(count + 1)?;
         if decimals == 0 {
             return None;
         }
         end += 1 + decimals;
     }
-    let more = matches!(bytes.get(end), Some(b'.' | b'e' | b'E'));
+    let more = matches!(bytes.get(end), Some(b'0'..=b'9' | b'.' | b'e' | b'E'));
     (count > 0 && !more && !leads_with_zero(bytes, start, count)).then_some(end)
 }
 
@@ -198,9 +199,9 @@ mod tests {
 
     #[test]
     fn bools_are_words() {
-        assert_eq!(flag(b" true", 1), Some((true, 5)));
-        assert_eq!(flag(b"false,", 0), Some((false, 5)));
-        for text in ["", "tru", "fals", "falsy", "True"] {
+        assert_eq!(flag(b" true}", 1), Some((true, 5)));
+        assert_eq!(flag(b"false", 0), Some((false, 5)));
+        for text in ["", "tru", "true", "fals", "falsy", "trua,", "True,"] {
             assert_eq!(flag(text.as_bytes(), 0), None);
         }
     }

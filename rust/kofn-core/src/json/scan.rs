@@ -71,6 +71,13 @@ pub(crate) fn digits(bytes: &[u8], at: usize) -> usize {
     }
 }
 
+/// Which of the next 32 bytes are no digits, a bit each; none where there are fewer.
+#[inline(always)]
+pub(crate) fn no_digits(bytes: &[u8], at: usize) -> Option<u32> {
+    let [first, second] = halves(bytes.get(at..)?.first_chunk()?);
+    Some(!(block::digits(first) | block::digits(second) << BLOCK))
+}
+
 /// The search of [`digits`] where it does not end at once.
 fn more_digits(mut rest: &[u8]) -> usize {
     let mut passed = 0;

@@ -33,6 +33,8 @@ struct Node {
     joined: bool,
     /// The routes that it stands for: place and number.
     routes: Box<[(usize, usize)]>,
+    /// The step before it: one of those by which it was reached, which stand for the same routes.
+    before: Option<u32>,
     next: Next,
 }
 
@@ -50,8 +52,6 @@ pub(super) struct Tracks {
     /// From the start of a record.
     first: Next,
     nodes: Vec<Node>,
-    /// The nodes of this record.
-    path: Vec<u32>,
     /// For each open object, the keys that it has.
     seen: Vec<u64>,
 }
@@ -66,20 +66,31 @@ pub(super) struct Ears<'e> {
 impl Tracks {
     /// Give the whole record to the recorder; `ahead` is its text and perhaps some after it. `None`: it must be begun
     /// anew and walked.
+    #[inline(never)]
     pub fn follow(&mut self, routes: &mut Routes, record: &str, ahead: &str, ears: &mut Ears<'_>) -> Option<()> {
         let (end, bytes) = (record.len(), ahead.as_bytes());
         let mut at = 0;
         let mut fixed = false;
         let mut likely = self.first.likely;
-        self.path.clear();
+        // The step before the last one, and that.
+        let mut path = (None, None);
         loop {
-            let mut known = likely.and_then(|number| Some((number, self.nodes.get_mut(number as usize)?)));
-            let leads = known.as_mut().and_then(|(number, node)| Some((*number, node.leads(end, bytes, at)?)));
-            let Some((number, start)) = leads.or_else(|| self.step(end, bytes, at)) else { break };
-            if fixed {
-                self.join(number, ears.trie);
-            }
-            let node = self.nodes.get_mut(number as usize)?;
+            let guess = likely.and_then(|number| self.nodes.get_mut(number as usize));
+            let leads = guess.and_then(|node| node.leads(end, bytes, at).map(|start| (node, start)));
+            let (node, start) = match (leads, likely) {
+                (Some(leads), Some(number)) if !fixed => {
+                    path = (path.1, Some(number));
+                    leads
+                }
+                _ => {
+                    let Some((number, start)) = self.step(path.1, end, bytes, at) else { break };
+                    if fixed {
+                        self.join(path, number, ears.trie);
+                    }
+                    path = (path.1, Some(number));
+                    (self.nodes.get_mut(number as usize)?, start)
+                }
+            };
             for effect in &mut node.effects {
                 effect.apply(ears.trie, ears.recorder, ears.dictionary)?;
             }
@@ -95,27 +106,32 @@ impl Tracks {
             };
             fixed = node.habit.is_watched() && node.habit.note(bytes.get(start..at)?) && !node.joined;
             likely = node.next.likely;
-            self.path.push(number);
         }
-        self.explore(routes, Cursor::at(record, at), record, ears)
+        self.explore(path.1, routes, Cursor::at(record, at), record, ears)
     }
 
-    /// The next step, if one of those known leads on, and where its value starts.
+    /// The step after the last one, if one of those known leads on, and where its value starts.
     #[inline(never)]
-    fn step(&mut self, end: usize, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
-        let next = self.path.last().map_or(Some(&self.first), |&last| Some(&self.nodes.get(last as usize)?.next))?;
-        let leads = |number: u32| self.nodes.get(number as usize)?.leads(end, bytes, at);
-        let (rank, start) = next.others.iter().enumerate().find_map(|(rank, &number)| Some((rank, leads(number)?)))?;
-        let next = self.next()?;
-        let found = next.others.swap_remove(rank);
-        next.others.extend(next.likely.replace(found));
-        Some((found, start))
+    fn step(&mut self, last: Option<u32>, end: usize, bytes: &[u8], at: usize) -> Option<(u32, usize)> {
+        let leads = |number: u32| Some((number, self.nodes.get(number as usize)?.leads(end, bytes, at)?));
+        let next = match last {
+            Some(last) => &self.nodes.get(last as usize)?.next,
+            None => &self.first,
+        };
+        if let Some(found) = next.likely.and_then(leads) {
+            return Some(found);
+        }
+        let (rank, found) = next.others.iter().enumerate().find_map(|(rank, &number)| Some((rank, leads(number)?)))?;
+        let next = self.next(last)?;
+        let likely = next.others.swap_remove(rank);
+        next.others.extend(next.likely.replace(likely));
+        Some(found)
     }
 
-    /// The steps that may follow on the path.
-    fn next(&mut self) -> Option<&mut Next> {
-        match self.path.last() {
-            Some(&last) => Some(&mut self.nodes.get_mut(last as usize)?.next),
+    /// The steps that may follow on the last one.
+    fn next(&mut self, last: Option<u32>) -> Option<&mut Next> {
+        match last {
+            Some(last) => Some(&mut self.nodes.get_mut(last as usize)?.next),
             None => Some(&mut self.first),
         }
     }
@@ -124,6 +140,7 @@ impl Tracks {
     #[cold]
     fn explore(
         &mut self,
+        mut last: Option<u32>,
         routes: &mut Routes,
         mut cursor: Cursor<'_>,
         record: &str,
@@ -132,7 +149,11 @@ impl Tracks {
         self.seen.clear();
         let mut keys = 0;
         let mut place = 0;
-        let walked = self.path.iter().filter_map(|&at| self.nodes.get(at as usize)).flat_map(|node| &node.routes);
+        let steps = std::iter::successors(last.and_then(|at| self.nodes.get(at as usize)), |node| {
+            self.nodes.get(node.before? as usize)
+        });
+        let mut walked: Vec<_> = steps.flat_map(|node| node.routes.iter().rev()).collect();
+        walked.reverse();
         for &(start, number) in walked {
             let Route { way, ops } = routes.places.get(start)?.get(number)?;
             ops.iter().try_for_each(|op| hold(op, &mut keys, &mut self.seen))?;
@@ -151,7 +172,10 @@ impl Tracks {
             }
             let class = class(cursor.peek().as_ref());
             route.way.take(&mut cursor, record, ears)?;
-            known = known && self.add(route, (place, number), class, ears.trie).is_some();
+            if known {
+                let added = self.add(last, route, (place, number), class, ears.trie);
+                (known, last) = (added.is_some(), added);
+            }
             match route.way.goal {
                 Goal::End => return Some(()),
                 _ => place = route.way.place,
@@ -159,8 +183,8 @@ impl Tracks {
         }
     }
 
-    /// Remember a step that follows on the path, and go there; none where there are too many.
-    fn add(&mut self, route: &Route, at: (usize, usize), class: Class, trie: &Trie) -> Option<()> {
+    /// Remember a step that follows on the last one; its number, none where there are too many.
+    fn add(&mut self, last: Option<u32>, route: &Route, at: (usize, usize), class: Class, trie: &Trie) -> Option<u32> {
         let effects = route.ops.iter().filter_map(|op| if let Op::Tell(effect) = op { Some(effect) } else { None });
         let node = Node {
             way: route.way.again(),
@@ -170,29 +194,28 @@ impl Tracks {
             habit: Habit::default(),
             joined: false,
             routes: [at].into(),
+            before: last,
             next: Next::default(),
         };
         self.push(node)
     }
 
-    /// Put a node after the path, and on it.
-    fn push(&mut self, node: Node) -> Option<()> {
+    /// Put a node after the one before it.
+    fn push(&mut self, node: Node) -> Option<u32> {
         let number = u32::try_from(self.nodes.len()).ok()?;
-        let next = self.next()?;
+        let next = self.next(node.before)?;
         if number >= MOST || next.others.len() >= FORKS {
             return None;
         }
         next.others.extend(next.likely.replace(number));
         self.nodes.push(node);
-        self.path.push(number);
-        Some(())
+        Some(number)
     }
 
-    /// Make one step of the last one on the path and the one after it, the value between which is always the same.
+    /// Make one step of the last one and the one after it, the value between which is always the same.
     #[cold]
-    fn join(&mut self, second: u32, trie: &Trie) -> Option<()> {
-        let number = *self.path.last()?;
-        let (first, second) = (number as usize, second as usize);
+    fn join(&mut self, (before, last): (Option<u32>, Option<u32>), second: u32, trie: &Trie) -> Option<()> {
+        let (first, second) = (last? as usize, second as usize);
         self.nodes.get_mut(first)?.joined = true;
         let (one, two) = (self.nodes.get(first)?, self.nodes.get(second)?);
         // It was a part of text, and no part of a character.
@@ -214,15 +237,10 @@ impl Tracks {
             habit: two.habit.clone(),
             joined: false,
             routes: one.routes.iter().chain(&two.routes).copied().collect(),
+            before,
             next: two.next.clone(),
         };
-        self.path.pop();
-        if self.push(node).is_some() {
-            self.path.pop();
-        }
-        // The path itself stays as it was taken.
-        self.path.push(number);
-        Some(())
+        self.push(node).map(drop)
     }
 }
 
