@@ -282,27 +282,11 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
         let passed = counting.next(chunk.len());
         done += chunk.len();
         let (least, cells) = window.cells();
-        let mut add = |id: T, rollouts: u64| {
-            if let Some(both) = cells.get_mut(position(id, least)) {
-                if *both == 0 {
-                    distinct.push(id);
-                }
-                *both += rollouts;
-            }
-        };
+        let met = Met { least, cells, distinct: &mut distinct };
         if stand_together(chunk) {
-            // One addition a run: each would wait for the one before it to reach memory.
-            let (mut ids, mut rest) = (chunk, passed);
-            while let Some(&id) = ids.first() {
-                let run = run_of(id, ids);
-                let (these, others) = rest.split_at(run.min(rest.len()));
-                add(id, all(these));
-                (ids, rest) = (&ids[run..], others);
-            }
+            met.add_runs(chunk, passed);
         } else {
-            for (&id, &passed) in chunk.iter().zip(passed) {
-                add(id, one(passed));
-            }
+            met.add_each(chunk, passed);
         }
     }
     let (least, cells) = window.cells();
@@ -310,6 +294,44 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
     drop(window);
     by_hash(&ids[done..], &mut distinct, &mut counting);
     counting.finish(distinct.len())
+}
+
+/// Cells of rollouts and passes, and the ids that were met.
+struct Met<'a, T> {
+    least: u64,
+    cells: &'a mut [u64],
+    distinct: &'a mut Vec<T>,
+}
+
+impl<T: Id> Met<'_, T> {
+    #[inline(always)]
+    fn add(&mut self, id: T, rollouts: u64) {
+        if let Some(both) = self.cells.get_mut(position(id, self.least)) {
+            if *both == 0 {
+                self.distinct.push(id);
+            }
+            *both += rollouts;
+        }
+    }
+
+    // Each loop is a function of its own: together they need more registers than there are.
+    #[inline(never)]
+    fn add_each(mut self, ids: &[T], passed: &[i8]) {
+        for (&id, &passed) in ids.iter().zip(passed) {
+            self.add(id, one(passed));
+        }
+    }
+
+    /// One addition a run: each would wait for the one before it to reach memory.
+    #[inline(never)]
+    fn add_runs(mut self, mut ids: &[T], mut passed: &[i8]) {
+        while let Some(&id) = ids.first() {
+            let run = run_of(id, ids);
+            let (these, others) = passed.split_at(run.min(passed.len()));
+            self.add(id, all(these));
+            (ids, passed) = (&ids[run..], others);
+        }
+    }
 }
 
 /// Whether rollouts of one task mostly stand together, by the first few.
