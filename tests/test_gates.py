@@ -171,3 +171,21 @@ def test_gates_on_several_runs_name_them(
     other = write(tmp_path / "other.jsonl", SHARES)
     assert main(["compare", run, other, "--fail-under", "pass@1=0.99"]) == 1
     assert "gate pass@1=0.99 of other fell short" in capsys.readouterr().err
+
+
+def test_clusters_judge_the_own_figures_of_compared_runs_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        {"task": f"t{i:02}", "rollout": j, "passed": (i // 10 + j) % 3 > 0, "tags": {"repo": f"r{i // 10}"}}
+        for i in range(60)
+        for j in range(2)
+    ]
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(jsonl(*records))
+    tasks, clusters = (interval(str(path), cluster=cluster) for cluster in (None, "repo"))
+    gate = f"pass@1={(clusters[0] + tasks[0]) / 2!r}"
+    words = ["compare", str(path), str(path), "--strict", "--fail-under", gate]
+    assert main(words) == 0
+    assert main([*words, "--cluster", "repo"]) == 3
+    assert "straddles" in capsys.readouterr().err

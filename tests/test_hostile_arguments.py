@@ -11,7 +11,7 @@ import pytest
 
 import kofn
 from kofn.cli import main
-from kofn.errors import ArgumentError, KofnError
+from kofn.errors import ArgumentError, ArgumentTypeError, KofnError
 from kofn.estimators import bootstrap_mean
 
 if TYPE_CHECKING:
@@ -41,6 +41,16 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "tasks": lambda bad: kofn.plan(RUN, half_width=0.1, tasks=bad),
     "cost_task": lambda bad: kofn.plan(RUN, half_width=0.1, cost_task=bad),
     "cost_rollout": lambda bad: kofn.plan(RUN, half_width=0.1, cost_rollout=bad),
+    "baseline": lambda bad: kofn.compare_many({"a": RUN, "b": RUN}, baseline=bad),
+    "form": REPORT.render,
+    "form of a comparison": lambda bad: kofn.compare(RUN, RUN).render(bad),
+    "style of a report": lambda bad: REPORT.metrics(style=bad),
+    "style": lambda bad: kofn.metrics(passed=[1, 0], style=bad),
+}
+# Any text is a prefix.
+PREFIXED: dict[str, Callable[[Any], Any]] = {
+    "report": lambda bad: REPORT.metrics(prefix=bad),
+    "arrays": lambda bad: kofn.metrics(passed=[[1, 0]], prefix=bad),
 }
 
 
@@ -53,6 +63,36 @@ def test_a_wrong_kind_is_refused_in_one_line_that_names_it(call: str) -> None:
             CALLS[call](bad)
         assert "\n" not in str(error.value)
         assert "groups" not in str(error.value)
+
+
+@pytest.mark.parametrize("call", PREFIXED)
+def test_a_prefix_is_text(call: str) -> None:
+    for bad in BAD:
+        if not isinstance(bad, str):
+            with pytest.raises(ArgumentTypeError, match=r"prefix: .*; it must be text"):
+                PREFIXED[call](bad)
+    assert all(key.startswith(("a/pass", "a/mean")) for key in PREFIXED[call]("a/"))
+
+
+def test_lists_are_no_ids() -> None:
+    pa = pytest.importorskip("pyarrow")
+    for bad in (pa.array([[1], [2]]), [np.array([1]), np.array([2, 3])]):
+        with pytest.raises(ArgumentError, match="groups: ") as error:
+            kofn.TaskIndex(bad)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("confidence", [1e-300, 1e-9, 0.5, 1 - 1e-9, math.nextafter(1, 0)])
+@pytest.mark.parametrize("interval", ["default", "student", "bootstrap"])
+def test_every_confidence_has_its_interval(confidence: float, interval: Any) -> None:
+    def ends(confidence: float) -> tuple[float, float]:
+        found = RUN.report("mean_score", confidence=confidence, interval=interval)["mean_score"].interval
+        assert found is not None
+        return found
+
+    (low, high), (lower, higher) = ends(confidence / 2), ends(confidence)
+    assert lower <= low <= high <= higher
+    assert lower < low or confidence < 0.9
 
 
 def test_numpy_integers_are_seeds() -> None:

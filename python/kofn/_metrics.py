@@ -187,6 +187,7 @@ def metrics(
     """
     if not isinstance(style, str) or style not in {"ascii", "symbols"}:
         raise ArgumentError(f'style: {_values.shown(style)} is not "ascii" or "symbols"')
+    prefix = _values.key(prefix, "prefix")
     figures = _core.metrics(
         groups,
         group_size,
@@ -204,4 +205,4 @@ def metrics(
         on_short,
         style == "ascii",
     )
-    return figures if prefix == "" else {f"{prefix}{label}": value for label, value in figures.items()}
+    return figures if not prefix else {f"{prefix}{label}": value for label, value in figures.items()}

@@ -31,18 +31,23 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = (asked([gate.label for gate in worse], None) or []) if worse else []
     names = sources.names(arguments.runs)
     also = [*wanted, *(gate.label for gate in under)]
+    certainty: dict[str, Any] = {
+        "cluster": arguments.cluster,
+        "confidence": arguments.confidence,
+        "interval": arguments.interval,
+        "seed": arguments.seed,
+    }
+    # Only gates ask how sure a run's own figures are.
+    own = _of_one(certainty) if under else {}
     reports = {
-        name: sources.report(path, arguments, statistics, also, by=arguments.cluster)
+        name: sources.report(path, arguments, statistics, also, by=arguments.cluster, **own)
         for name, path in zip(names, arguments.runs, strict=True)
     }
     options: dict[str, Any] = {
         "also": wanted,
         "omit_short": arguments.on_short == "omit",
         "on_mismatch": arguments.on_mismatch,
-        "cluster": arguments.cluster,
-        "confidence": arguments.confidence,
-        "interval": arguments.interval,
-        "seed": arguments.seed,
+        **certainty,
     }
     found: Comparison | Comparisons
     if len(names) == 2:
@@ -56,6 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
     judged = [gates.judge_worse(pair, worse, strict=arguments.strict) for pair in pairs]
     judged += [gates.judge(reports[name], under, strict=arguments.strict, name=name) for name in names[1:]]
     return gates.worst(judged)
+
+
+def _of_one(certainty: dict[str, Any]) -> dict[str, Any]:
+    """Return the same for a report, which wants no seed where it draws nothing."""
+    drawn = certainty["interval"] in {"bootstrap", "percentile"}
+    return certainty | {"seed": certainty["seed"] if drawn else None}
 
 
 def _text(found: Comparison | Comparisons, arguments: argparse.Namespace) -> Iterable[str]:

@@ -49,13 +49,14 @@ def report(
     also: Sequence[str] = (),
     *,
     by: str | None = None,
+    **certainty: Any,
 ) -> Report:
     """Return a saved report as it is, or report on a run that is read and forgotten."""
     from kofn.reports import Report  # noqa: PLC0415
 
     if is_saved(path):
         return Report.from_json(Path(path))
-    return read([path], arguments, statistics, also, by=by)
+    return read([path], arguments, statistics, also, by=by, **certainty)
 
 
 def read(

@@ -207,7 +207,7 @@ def _adjusted(found: Mapping[tuple[str, str], Comparison]) -> dict[tuple[str, st
 def _check(names: Sequence[str], baseline: str | None) -> None:
     if len(names) < 2:
         raise _values.outside("runs", f"{len(names)} given; a comparison takes at least 2")
-    if baseline is not None and baseline not in names:
+    if baseline is not None and (not isinstance(baseline, str) or baseline not in names):
         raise _values.outside(
             "baseline", f"{_values.shown(baseline)} is none of {', '.join(map(repr, names))}"
         )

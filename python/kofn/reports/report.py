@@ -365,8 +365,9 @@ class Report(Mapping[str, Figure]):
         style : {"ascii", "symbols"}
             `pass_at_5`, which every tracker takes, or `pass@5`.
         """
-        if style not in {"ascii", "symbols"}:
-            raise ArgumentError(f"style: {style!r} is not 'ascii' or 'symbols'")
+        if not isinstance(style, str) or style not in {"ascii", "symbols"}:
+            raise ArgumentError(f"style: {_values.shown(style)} is not 'ascii' or 'symbols'")
+        prefix = _values.key(prefix, "prefix")
         name = ascii_label if style == "ascii" else str
         return {prefix + name(label): figure.value for label, figure in self.body.figures.items()}
 

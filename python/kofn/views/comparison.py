@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kofn import _values
 from kofn.errors import ArgumentError
 from kofn.views import FORMS, grid, html, latex, markdown, numbers
 from kofn.views.content import METHODS, NONE, Column
@@ -28,8 +29,8 @@ _LISTED = 12
 
 def render(comparison: Comparison, form: str, *, per_task: bool = False, style: Style | None = None) -> str:
     """Return the comparison in one of the forms of a report; see `Comparison.render`."""
-    if form not in FORMS:
-        raise ArgumentError(f"form: {form!r} is none of {', '.join(FORMS)}")
+    if not isinstance(form, str) or form not in FORMS:
+        raise ArgumentError(f"form: {_values.shown(form)} is none of {', '.join(FORMS)}")
     if form == "csv":
         return _csv(comparison, per_task=per_task)
     if form == "html":

@@ -131,7 +131,7 @@ pub fn mean_interval(moments: &Moments, confidence: f64, clustered: bool) -> Res
     if moments.standard_error == 0.0 {
         return Err(no_spread(clustered));
     }
-    let t = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence);
+    let t = student_quantile(several as f64 - 1.0, 0.5 - 0.5 * confidence).abs();
     // Skewness is poorly known from few values, and well enough from many.
     let most = FOLLOWED / t * (several as f64 / FEW as f64).max(1.0);
     let skew = moments.skew.clamp(-most, most);
@@ -146,7 +146,7 @@ pub fn student_interval(moments: &Moments, confidence: f64, clustered: bool) -> 
     if moments.standard_error == 0.0 {
         return Err(no_spread(clustered));
     }
-    let half = student_quantile(several as f64 - 1.0, 0.5 + 0.5 * confidence) * moments.standard_error;
+    let half = student_quantile(several as f64 - 1.0, 0.5 - 0.5 * confidence).abs() * moments.standard_error;
     finite(Interval { low: moments.mean - half, high: moments.mean + half, method: Method::StudentT })
 }
 

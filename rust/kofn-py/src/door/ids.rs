@@ -4,7 +4,7 @@ use kofn_core::names::{IdKind, Names};
 use kofn_core::tasks::{Coder, Id, Sink};
 use kofn_core::{Error, Result};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyString};
 
@@ -115,8 +115,13 @@ fn one_by_one(py: Python<'_>, name: &str, list: &Bound<'_, PyList>) -> PyResult<
                 return refuse(format!("entry {i} is {shown}; ids are integers or text"));
             }
             // Enumerations and other kinds of `int` may show themselves otherwise than by their digits.
-            whole = match item.call_method0("__index__")?.str() {
+            whole = match item.call_method0("__index__").and_then(|whole| whole.str()) {
                 Ok(digits) => digits,
+                // Arrays say that they are whole numbers, and are none.
+                Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+                    let shown: String = py.import("kofn._values")?.call_method1("shown", (item,))?.extract()?;
+                    return refuse(format!("entry {i} is {shown}; ids are integers or text"));
+                }
                 // Python writes no integer of more than 4300 digits.
                 Err(error) if error.is_instance_of::<PyValueError>(py) => {
                     return refuse(format!("entry {i} has too many digits for an id"));
