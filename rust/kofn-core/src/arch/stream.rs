@@ -10,6 +10,9 @@ use std::ops::Range;
 const LARGE: usize = 1 << 22;
 /// Bytes of the buffer, about.
 const BUFFER: usize = 1 << 13;
+/// What moves between caches and memory, and how many values it holds.
+const LINE: usize = 64;
+const LINE_VALUES: usize = LINE / size_of::<f64>();
 /// Values that may be written beyond the last row.
 pub const SPARE: usize = 8;
 
@@ -24,16 +27,32 @@ pub const fn is_large(bytes: usize) -> bool {
 #[inline]
 pub fn fill(out: &mut [f64], width: usize, past: bool, mut work: impl FnMut(Range<usize>, &mut [f64])) {
     let some = (BUFFER / size_of::<f64>()).div_ceil(width.max(1));
-    let mut buffer = vec![0.0; some * width + SPARE];
-    for (block, out) in out.chunks_mut((some * width).max(1)).enumerate() {
-        let first = block * some;
-        work(first..first + out.len() / width, &mut buffer[..out.len() + SPARE]);
+    let mut buffer = vec![0.0; LINE_VALUES + some * width + SPARE];
+    let (mut rest, mut first, mut held) = (out, 0, 0);
+    let _fence = Fence;
+    while held < rest.len() {
+        let values = (rest.len() - held).min(some * width);
+        work(first..first + values / width, &mut buffer[held..held + values + SPARE]);
+        first += values / width;
+        held += values;
+        // What ends within a line waits for the next rows, but at the end: a line written in two parts is read first,
+        // and the parts wait for each other.
+        let whole = if held < rest.len() { whole_lines(rest, held) } else { held };
+        let (now, later) = rest.split_at_mut(whole);
         if past {
-            copy(&buffer, out);
+            copy(&buffer, now);
         } else {
-            out.copy_from_slice(&buffer[..out.len()]);
+            now.copy_from_slice(&buffer[..whole]);
         }
+        buffer.copy_within(whole..held, 0);
+        (rest, held) = (later, held - whole);
     }
+}
+
+/// How many of the first `len` values end with a line.
+fn whole_lines(values: &[f64], len: usize) -> usize {
+    let lead = values.as_ptr().align_offset(LINE);
+    if lead > len { 0 } else { len - (len - lead) % LINE_VALUES }
 }
 
 /// Copy as many values as both have, past the caches.
@@ -42,8 +61,12 @@ fn copy(from: &[f64], to: &mut [f64]) {
     to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
 }
 
+/// Stores are in order without it.
+#[cfg(not(target_arch = "x86_64"))]
+struct Fence;
+
 #[cfg(target_arch = "x86_64")]
-use x86::copy;
+use x86::{Fence, copy};
 
 #[cfg(target_arch = "x86_64")]
 #[expect(unsafe_code, reason = "these stores have no safe form")]
@@ -53,16 +76,25 @@ mod x86 {
         _mm256_stream_si256, _mm512_loadu_si512, _mm512_stream_si512,
     };
 
+    use super::LINE;
     use crate::arch::{Level, level};
 
-    /// What moves between caches and memory.
     #[repr(align(64))]
     struct Line {
-        _bytes: [u8; 64],
+        _bytes: [u8; LINE],
     }
-    const LINE: usize = size_of::<Line>();
 
-    /// Copy as many values as both have, past the caches.
+    /// Orders what [`copy`] stored before whatever tells others of it, when it goes.
+    pub struct Fence;
+
+    impl Drop for Fence {
+        fn drop(&mut self) {
+            // SAFETY: the instruction exists on every x86-64 processor.
+            unsafe { _mm_sfence() };
+        }
+    }
+
+    /// Copy as many values as both have, past the caches; a [`Fence`] must follow.
     pub fn copy(from: &[f64], to: &mut [f64]) {
         let len = from.len().min(to.len());
         // SAFETY: floats have no padding, and any bytes are a line.
@@ -72,15 +104,13 @@ mod x86 {
         head.copy_from_slice(first);
         tail.copy_from_slice(last);
         let middle = middle.as_ptr().cast::<u8>();
-        // SAFETY: as many bytes stand at `middle` as in `lines`; the processor has what `level` found. The fence orders
-        // these stores before whatever tells others of them.
+        // SAFETY: as many bytes stand at `middle` as in `lines`; the processor has what `level` found.
         unsafe {
             match level() {
                 Level::Baseline => move_v1(middle, lines),
                 Level::V3 => move_v3(middle, lines),
                 Level::V4 => move_v4(middle, lines),
             }
-            _mm_sfence();
         }
     }
 
@@ -116,6 +146,7 @@ mod tests {
         for start in 0..20 {
             for len in [0, 1, 7, 15, 16, 17, 31, 32, 64, 200, 450] {
                 let mut to = vec![0.0; 499];
+                let _fence = Fence;
                 copy(&from[..len], &mut to[start..start + len]);
                 assert_eq!(to[start..start + len], from[..len]);
                 assert!(to[..start].iter().chain(&to[start + len..]).all(|&value| value == 0.0));
@@ -131,9 +162,12 @@ mod tests {
                 out.iter_mut().zip(rows.start * width..).for_each(|(value, at)| *value = at as f64);
             };
             for past in [false, true] {
-                let mut out = vec![0.0; rows * width];
-                fill(&mut out, width, past, number);
-                assert!(out.iter().zip(0..).all(|(&value, at)| value == f64::from(at)));
+                // However the rows lie on lines.
+                for skipped in 0..LINE_VALUES {
+                    let mut out = vec![0.0; skipped + rows * width];
+                    fill(&mut out[skipped..], width, past, number);
+                    assert!(out[skipped..].iter().zip(0..).all(|(&value, at)| value == f64::from(at)));
+                }
             }
         }
     }
