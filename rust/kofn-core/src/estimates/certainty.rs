@@ -317,8 +317,9 @@ impl Spreads {
                 approximate |= !unbiased;
                 too_large |= !variance.is_finite();
                 let n = observations(id);
-                let quantile =
-                    *quantiles.entry(n).or_insert_with(|| student_quantile(n as f64 - 1.0, 0.5 - 0.5 * confidence).abs());
+                let quantile = *quantiles
+                    .entry(n)
+                    .or_insert_with(|| student_quantile(n as f64 - 1.0, 0.5 - 0.5 * confidence).abs());
                 (variance, quantile * variance.sqrt())
             });
             let half = if half.is_finite() { half } else { f64::NAN };
