@@ -7,6 +7,7 @@
 use std::array::from_fn;
 
 use super::lanes::Lanes;
+use crate::arch::{self, Kernel};
 
 /// Rows of a piece.
 pub(super) const PIECE: usize = 16;
@@ -34,23 +35,34 @@ macro_rules! exchange {
     }};
 }
 
-/// Sort each column of rows as many as [`rows`] says.
-#[inline(always)]
+/// Sort each column of rows as many as [`rows`] says. One copy a level serves all kernels: it is long.
 pub(super) fn sort(rows: &mut [Lanes]) {
-    if let Ok(rows) = <&mut [Lanes; 4]>::try_from(&mut *rows) {
-        sort_4(rows);
-    } else if let Ok(rows) = <&mut [Lanes; 8]>::try_from(&mut *rows) {
-        sort_8(rows);
-    } else {
-        for piece in rows.as_chunks_mut().0 {
-            sort_16(piece);
-        }
-        let mut sorted = PIECE;
-        while sorted < rows.len() {
-            for part in rows.chunks_mut(2 * sorted) {
-                merge(part, sorted);
+    arch::run(Sort(rows));
+}
+
+/// See [`sort`].
+struct Sort<'a>(&'a mut [Lanes]);
+
+impl Kernel for Sort<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        let Self(rows) = self;
+        if let Ok(rows) = <&mut [Lanes; 4]>::try_from(&mut *rows) {
+            sort_4(rows);
+        } else if let Ok(rows) = <&mut [Lanes; 8]>::try_from(&mut *rows) {
+            sort_8(rows);
+        } else {
+            for piece in rows.as_chunks_mut().0 {
+                sort_16(piece);
             }
-            sorted *= 2;
+            let mut sorted = PIECE;
+            while sorted < rows.len() {
+                for part in rows.chunks_mut(2 * sorted) {
+                    merge(part, sorted);
+                }
+                sorted *= 2;
+            }
         }
     }
 }
@@ -110,17 +122,7 @@ fn sort_16(rows: &mut [Lanes; PIECE]) {
 mod tests {
     use super::super::lanes::{LANES, LONGEST};
     use super::*;
-    use crate::arch::{Kernel, Level, run_at};
-
-    struct Sort<'a>(&'a mut [Lanes]);
-
-    impl Kernel for Sort<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn run(self) {
-            sort(self.0);
-        }
-    }
+    use crate::arch::{Level, run_at};
 
     /// Whether columns of these values end sorted, at every level.
     fn is_sorted(n: usize, value: impl Fn(usize, usize) -> f64) -> bool {
