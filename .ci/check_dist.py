@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-LARGEST = 2 * 1024 * 1024  # bytes
+LARGEST = 2_200_000  # bytes; docs/performance.md says what weighs
 SOURCES = ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "tests", "examples", "python", "rust", "Cargo.lock"]
 # Ends of the paths in a wheel. The first is the bill of materials: which crates are compiled into the extension.
 WHEEL = [
