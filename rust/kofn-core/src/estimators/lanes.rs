@@ -56,10 +56,12 @@ struct Errors {
     ways: f64,
 }
 
+/// A number up to 1 in two parts.
 #[derive(Clone, Copy, Default)]
-struct Weight {
-    high: f64,
-    rest: f64,
+pub(super) struct Weight {
+    /// A multiple of 2^-26.
+    pub(super) high: f64,
+    pub(super) rest: f64,
 }
 
 impl Plan {
@@ -189,7 +191,7 @@ impl Weigh for Gaps<'_> {
     }
 }
 
-fn cut(weight: Double) -> Weight {
+pub(super) fn cut(weight: Double) -> Weight {
     let grid = 1.5 * power_of_two(26);
     let high = (weight.high + grid) - grid;
     Weight { high, rest: (weight.high - high) + weight.low }

@@ -7,6 +7,8 @@ use super::lanes::{Gaps, weights};
 use super::order::{
     Level, best, best_of_k, levels_into, median_of_k, order_statistic_of_k, quantile_of_k, scored, worst, worst_of_k,
 };
+use super::repeats::Repeats;
+use super::shared::Shared;
 use crate::dd::Double;
 use crate::error::{Error, Result};
 
@@ -124,8 +126,12 @@ impl Order {
                 format!("has {} entries, scores has {}: one a rollout each", codes.len(), scores.len()),
             ));
         }
-        let arranged = Arranged::new(scores, codes, out.len() / ks.len().max(1));
+        let tasks = out.len() / ks.len().max(1);
         let mut work = Tasks::new(self, ks);
+        if let Some(repeats) = Repeats::new(scores, codes, tasks) {
+            return work.repeats(&repeats, out);
+        }
+        let arranged = Arranged::new(scores, codes, tasks);
         for (i, scores) in arranged.tasks().enumerate() {
             // Only an error asks where a score stands: it looks for the task's scores once more.
             let place = |j| (0..).zip(codes).filter(|(_, code)| **code as usize == i).nth(j).map_or(0, |(at, _)| at);
@@ -164,9 +170,37 @@ impl<'a> Tasks<'a> {
             return Ok(());
         }
         self.row.level();
-        let (levels, width) = (&self.row.levels, self.ks.len());
+        let width = self.ks.len();
+        self.weigh(&mut out[i * width..(i + 1) * width])
+    }
+
+    /// All tasks, from how often each has each score.
+    fn repeats(&mut self, repeats: &Repeats, out: &mut [f64]) -> Result<()> {
+        let mut columns = repeats.ascending().to_vec();
+        if self.order == Order::Best {
+            columns.reverse();
+        }
+        let scores: Vec<f64> = columns.iter().map(|&at| repeats.score(at)).collect();
+        let mut shared = Shared::new(self.ks, &scores);
+        let extreme = matches!(self.order, Order::Best | Order::Worst);
+        for (counts, out) in repeats.tasks().zip(out.chunks_exact_mut(self.ks.len().max(1))) {
+            if extreme && shared.values(columns.iter().map(|&at| usize::from(counts[at])), out) {
+                continue;
+            }
+            let levels = repeats.ascending().iter().map(|&at| (repeats.score(at), counts[at]));
+            let levels = levels.filter(|(_, count)| *count > 0);
+            self.row.levels.clear();
+            self.row.levels.extend(levels.map(|(value, count)| Level { value, count: u64::from(count) }));
+            self.weigh(out)?;
+        }
+        Ok(())
+    }
+
+    /// The values of the task whose levels are in the row.
+    fn weigh(&mut self, out: &mut [f64]) -> Result<()> {
+        let levels = &self.row.levels;
         let n = scored(levels);
-        for (column, (&k, out)) in self.ks.iter().zip(&mut out[i * width..(i + 1) * width]).enumerate() {
+        for (column, (&k, out)) in self.ks.iter().zip(out).enumerate() {
             *out = match (self.order, self.tables.of(n, self.ks, column)) {
                 _ if k > n => f64::NAN,
                 (Order::Best, Some(mut table)) => best(levels, k, n, &mut table),
