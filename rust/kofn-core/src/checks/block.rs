@@ -7,12 +7,12 @@ use super::batch::{Columns, Required, Segments};
 use super::count::{are_flags, rest};
 use crate::arch::Kernel;
 
-/// Rollouts of a block.
-pub(super) const ROWS: usize = 64;
+/// Rollouts of a block: the first waits for its last bits to be stored, which few blocks make cheap.
+pub(super) const ROWS: usize = 256;
 /// The most checks of a rollout: a word read from the byte that holds its first bit holds the others.
 const MOST: usize = 56;
 /// Bytes of a block's bits, a power of two so that no index can lie outside, and the end of the last word.
-const BYTES: usize = 512;
+const BYTES: usize = 2048;
 const _: () = assert!(ROWS * MOST <= 8 * BYTES && BYTES.is_power_of_two());
 
 /// The bits of a block's flags.
