@@ -158,7 +158,8 @@ impl<'r, 'o> Projector<'r, 'o> {
         }
         let mut batch = desk.take();
         self.names(desk, records, first);
-        self.before = desk.after();
+        // What held no ids says nothing about the kind of others.
+        self.before = Before { kind: self.dictionary.tasks.kind, ..desk.after() };
         let (extremes, skewed, halves) = desk.account();
         self.reading.skewed_durations += skewed;
         self.reading.half_usages += halves;
@@ -203,7 +204,7 @@ impl<'r, 'o> Projector<'r, 'o> {
     /// The dictionary's ids for those of the desk: new ones in the order in which the desk met them.
     fn names(&mut self, desk: &Desk, records: u64, first: u64) {
         let Dictionary { tasks, texts, .. } = &mut *self.dictionary;
-        tasks.kind = desk.dictionary.tasks.kind;
+        tasks.kind = desk.dictionary.tasks.kind.or(tasks.kind);
         self.tasks.clear();
         for (name, &(_, line)) in desk.dictionary.tasks.names.iter().zip(&desk.dictionary.tasks.first) {
             let known = tasks.names.len();

@@ -56,6 +56,21 @@ fn all(outcome: Result<Outcome>) -> Result<String, String> {
     outcome.map(|outcome| format!("{outcome:?}")).map_err(|error| error.to_string())
 }
 
+#[test]
+fn ids_of_another_kind_are_refused_after_pieces_without_any() {
+    let lines = format!("{}{}", "{\"task\": \"a\", \"score\": 1}\n".repeat(100), "nonsense\n".repeat(1000));
+    let texts = [lines.as_str(), "", r#"{"task": 7, "score": 1}"#];
+    let sources = || {
+        let named = texts.iter().enumerate();
+        named.map(|(at, text)| Source::memory(format!("s{at}"), text.as_bytes().to_vec())).collect::<Vec<_>>()
+    };
+    let how = How { skip_errors: true, ..How::default() };
+    for threads in [1, 2, 3, 16] {
+        let Outcome { dictionary, reading, .. } = read_on(threads, sources(), how).expect("errors are skipped");
+        assert_eq!((dictionary.tasks.names.len(), reading.skipped), (1, 1001), "{threads} threads");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
