@@ -18,7 +18,7 @@ use kofn_core::run::{Group, OnDuplicate};
 use kofn_core::{Result, estimates};
 
 use kofn_core::table::BATCH;
-use kofn_core::tally::{Arrays, Floats, Setup, Tally};
+use kofn_core::tally::{Arrays, Floats, Owners, Setup, Tally};
 use kofn_core::tasks::{self, Coder, Counting};
 
 type Kernel = (&'static str, fn() -> Result<()>);
@@ -139,13 +139,13 @@ fn metrics(labels: &[&str], ks: &[u64], arrays: &Arrays<'_>, tasks: usize) -> Re
 
 fn metrics_of_scores() -> Result<()> {
     let (scores, task) = (scores(160_000), (0..160_000).map(|i| i / 16).collect::<Vec<u32>>());
-    let arrays = Arrays { task: &task, scores: Floats::F64(&scores), ..Arrays::default() };
+    let arrays = Arrays { task: Owners::Each(&task), scores: Floats::F64(&scores), ..Arrays::default() };
     metrics(&["best_of_k", "worst_of_k"], &(1..=16).collect::<Vec<_>>(), &arrays, 10_000)
 }
 
 fn metrics_of_verdicts() -> Result<()> {
     let (scores, task) = (scores(100_000), (0..100_000).map(|i| i / 8).collect::<Vec<u32>>());
-    let arrays = Arrays { task: &task, scores: Floats::F64(&scores), ..Arrays::default() };
+    let arrays = Arrays { task: Owners::Each(&task), scores: Floats::F64(&scores), ..Arrays::default() };
     metrics(&["pass@k", "pass^k"], &[1, 2, 4, 8], &arrays, 12_500)
 }
 

@@ -203,7 +203,13 @@ impl Kinds {
     #[inline]
     pub fn of(&self, passed: i8, score: f64) -> usize {
         let verdict = usize::from(passed >= 0) + usize::from(passed > 0);
-        3 * verdict + usize::from(!score.is_nan()) + usize::from(score >= self.bar)
+        3 * verdict + usize::from(!score.is_nan()) + usize::from(self.reached(score))
+    }
+
+    /// Whether a score is at least the bar.
+    #[inline(always)]
+    pub fn reached(&self, score: f64) -> bool {
+        score >= self.bar
     }
 }
 

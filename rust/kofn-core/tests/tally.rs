@@ -12,7 +12,7 @@ use kofn_core::plan::{Needs, Plan, Statistic};
 use kofn_core::policies::Policy;
 use kofn_core::run::dedupe::OnDuplicate;
 use kofn_core::run::{Group, Run};
-use kofn_core::tally::{Arrays, Denominator, Feed, Floats, OnShort, Setup, Tally};
+use kofn_core::tally::{Arrays, Denominator, Feed, Floats, OnShort, Owners, Setup, Tally};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ proptest! {
 }
 
 fn arrays<'a>(task: &'a [u32], passed: &'a [i8]) -> Arrays<'a> {
-    Arrays { task, passed, ..Arrays::default() }
+    Arrays { task: task.into(), passed, ..Arrays::default() }
 }
 
 fn names(ids: &[&str]) -> Names {
@@ -237,11 +237,11 @@ fn a_bad_column_changes_nothing() {
     let before = tally.encode();
     let names = names(&["a"]);
     for arrays in [
-        Arrays { task: &[0], scores: Floats::F64(&[f64::INFINITY]), ..Arrays::default() },
-        Arrays { task: &[0], durations: &[-2.0], ..Arrays::default() },
-        Arrays { task: &[0], durations: &[f64::INFINITY], ..Arrays::default() },
-        Arrays { task: &[0], tokens: &[-2], ..Arrays::default() },
-        Arrays { task: &[0], passed: &[1, 0], ..Arrays::default() },
+        Arrays { task: Owners::Each(&[0]), scores: Floats::F64(&[f64::INFINITY]), ..Arrays::default() },
+        Arrays { task: Owners::Each(&[0]), durations: &[-2.0], ..Arrays::default() },
+        Arrays { task: Owners::Each(&[0]), durations: &[f64::INFINITY], ..Arrays::default() },
+        Arrays { task: Owners::Each(&[0]), tokens: &[-2], ..Arrays::default() },
+        Arrays { task: Owners::Each(&[0]), passed: &[1, 0], ..Arrays::default() },
     ] {
         assert!(matches!(tally.add_arrays(&arrays, &names, IdKind::Text), Err(Error::Argument { .. })));
     }
@@ -263,7 +263,7 @@ fn columns_at_their_limits_are_taken_and_clock_skew_is_counted() {
     let labels = ["mean_duration", "mean_total_tokens"].map(str::to_owned);
     let mut tally = Tally::new(Setup::new(Plan::new(Some(&labels), &[], None).expect("labels")), None);
     let arrays = Arrays {
-        task: &[0; 5],
+        task: Owners::Each(&[0; 5]),
         durations: &[-1.0, -0.5, 0.0, 3.0, f64::NAN],
         tokens: &[-1, 0, 10, -1, 5],
         ..Arrays::default()
@@ -395,7 +395,8 @@ fn figures_of_columns_are_those_of_a_report() {
     let (task, passed) = ([2, 0, 0, 1, 2, 2], [1, 0, 1, 1, -1, 0]);
     let (scores, durations) = ([0.5, 1.0, f64::NAN, 0.25, 2.0, 0.75], [1.0, 2.0, f64::NAN, 4.0, 5.0, 6.0]);
     let scores = Floats::F64(&scores);
-    let columns = Arrays { task: &task, passed: &passed, scores, durations: &durations, ..Arrays::default() };
+    let columns =
+        Arrays { task: Owners::Each(&task), passed: &passed, scores, durations: &durations, ..Arrays::default() };
     let lists: [&[&str]; 4] =
         [&["pass@1"], &["best_of_1", "mean_duration"], &["pass_rate", "mean_score"], &["coverage"]];
     let requests = [None, Some(Requested::Each(1)), Some(Requested::Each(3)), Some(Requested::Each(5))];
@@ -449,7 +450,7 @@ proptest! {
         let all_tokens: Vec<i64> = rows.iter().map(|row| row.4).take(column(tokens)).collect();
         let all_valid: Vec<bool> = rows.iter().map(|row| row.5).take(column(valid)).collect();
         let columns = Arrays {
-            task: &task,
+            task: Owners::Each(&task),
             passed: &all_passed,
             scores: if single { Floats::F32(&narrow) } else { Floats::F64(&wide) },
             durations: &all_durations,

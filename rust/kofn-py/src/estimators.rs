@@ -193,5 +193,5 @@ pub fn order_of_groups<'py>(
     out: Option<Array<'py>>,
 ) -> PyResult<Array<'py>> {
     let (order, scores, groups) = (order(which, at)?, scores.as_slice()?, groups.get());
-    filled(py, groups.tasks() * ks.len(), out, |out| order.of_groups(scores, &groups.codes, &ks, out))
+    filled(py, groups.tasks() * ks.len(), out, |out| order.of_groups(scores, groups.codes(), &ks, out))
 }

@@ -332,7 +332,7 @@ pub fn metrics<'py>(
     let (index, columns) = given.read(py)?;
     let (policy, chosen) = threshold_policy(&threshold)?;
     let out = PyDict::new(py);
-    if index.codes.is_empty() {
+    if index.owners().is_empty() {
         return Ok(out);
     }
     let labels = if statistics.is_none() { None } else { labels(&statistics)? };

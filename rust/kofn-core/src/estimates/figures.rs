@@ -6,8 +6,7 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
+use super::cells::{self, Cells, Count};
 use super::columns::of_counts;
 use super::statistics;
 use crate::dd::two_sum;
@@ -17,8 +16,7 @@ use crate::exact::{self, Exact, column_sums};
 use crate::header::Requested;
 use crate::names::{IdKind, Names};
 use crate::plan::Statistic;
-use crate::policies::{Kinds, flags};
-use crate::tally::{Arrays, Denominator, Floats, OnShort, Setup, Tally};
+use crate::tally::{Arrays, Denominator, Floats, OnShort, Owners, Setup, Tally};
 use crate::threads;
 
 /// Statistics that some task produced, in order, with their values.
@@ -60,116 +58,61 @@ fn unnamed(setup: &Setup, arrays: &Arrays<'_>, tasks: usize) -> Option<Values> {
     if arrays.by.is_some() {
         return None;
     }
-    let counts = Count::of_tasks(setup, arrays, tasks);
-    if counts.is_empty() || counts.iter().any(|count| count.recorded == 0) {
+    let mut counts = Vec::new();
+    let cells = cells::of_rows(setup, arrays).unwrap_or_else(|| {
+        counts = Count::of_tasks(setup, arrays, tasks);
+        cells::of_counts(&counts)
+    });
+    let (first, _) = cells.first()?;
+    let any = |what: &dyn Fn(&Count) -> bool| cells.iter().any(|(count, _)| what(count));
+    if any(&|count| count.recorded == 0) {
         return None;
     }
     let requested = match setup.requested {
         Some(Requested::PerTask(_)) => return None,
-        Some(Requested::Each(each)) if counts.iter().any(|count| u64::from(count.recorded) > each) => return None,
+        Some(Requested::Each(each)) if any(&|count| u64::from(count.recorded) > each) => return None,
         Some(Requested::Each(each)) => Some(each),
         // As many of each task were requested as are recorded, where those are alike.
-        None => {
-            let first = counts[0].recorded;
-            counts.iter().all(|count| count.recorded == first).then_some(u64::from(first))
-        }
+        None => (!any(&|count| count.recorded != first.recorded)).then_some(u64::from(first.recorded)),
     };
-    let undecided = !setup.chosen && counts.iter().any(|count| count.scored > 0) && !arrays.any_verdict();
-    let column = |count: fn(&Count) -> u32| counts.iter().map(|each| u64::from(count(each))).collect();
-    let n: Option<Vec<u64>> = match setup.denominator {
-        Denominator::Requested => requested.map(|each| vec![each; counts.len()]),
-        Denominator::Recorded => Some(column(|count| count.recorded)),
-        Denominator::Scorable => (!undecided).then(|| column(|count| count.scorable)),
+    let undecided = !setup.chosen && any(&|count| count.scored > 0) && !arrays.any_verdict();
+    let n = match setup.denominator {
+        Denominator::Requested => requested.map(N::Same),
+        Denominator::Recorded => Some(N::Recorded),
+        Denominator::Scorable => (!undecided).then_some(N::Scorable),
     };
-    let pairs = n.as_ref().filter(|_| !undecided).map(|n| pairs(n, &counts));
-    let mut source = Source { setup, arrays, counts, requested, undecided, n, pairs, extremes: [None, None] };
+    let sizes: Option<Vec<u64>> = n.map(|n| cells.iter().map(|(count, _)| n.of(count)).collect());
+    let planned = statistics(&setup.plan, sizes.as_deref());
+    let mut source = Source { setup, arrays, tasks, counts, cells, requested, undecided, n, extremes: [None, None] };
     let mut values = Vec::new();
-    for (statistic, asked) in statistics(&setup.plan, source.n.as_deref()) {
-        match source.figure(&statistic) {
+    for (statistic, asked) in &planned {
+        match source.figure(statistic, &planned) {
             Ok((_, 0)) => {}
-            Ok((sum, tasks)) => values.push((statistic, sum.mean(tasks))),
-            Err(Refused) if asked => return None,
+            Ok((sum, tasks)) => values.push((statistic.clone(), sum.mean(tasks))),
+            Err(Refused) if *asked => return None,
             Err(Refused) => {}
         }
     }
     Some(values)
 }
 
-/// What figures need of one task's counts.
-#[derive(Clone, Copy, Default)]
-#[repr(align(16))]
-struct Count {
-    recorded: u32,
-    success: u32,
-    scorable: u32,
-    scored: u32,
+/// What a task's n is.
+#[derive(Clone, Copy)]
+enum N {
+    /// The same for all.
+    Same(u64),
+    Recorded,
+    Scorable,
 }
 
-impl Count {
-    /// Those of one rollout.
-    fn of_word(word: u16) -> Self {
-        let has = |flag: u16| u32::from(word & flag != 0);
-        Self { recorded: 1, success: has(flags::SUCCESS), scorable: has(flags::SCORABLE), scored: has(flags::SCORED) }
-    }
-
-    #[inline]
-    fn add(&mut self, other: Self) {
-        self.recorded += other.recorded;
-        self.success += other.success;
-        self.scorable += other.scorable;
-        self.scored += other.scored;
-    }
-
-    fn of_tasks(setup: &Setup, arrays: &Arrays<'_>, tasks: usize) -> Vec<Self> {
-        let kinds = Kinds::new(&setup.policy);
-        let each = kinds.words.map(Self::of_word);
-        let mut counts = vec![Self::default(); tasks];
-        let mut add = |task: u32, kind: usize| {
-            if let Some(count) = counts.get_mut(task as usize) {
-                count.add(each[kind]);
-            }
-        };
-        let rows = arrays.task.iter();
-        match arrays.scores {
-            // Most calls have one column.
-            Floats::F32(scores) if arrays.passed.is_empty() && arrays.valid.is_empty() => {
-                rows.zip(scores).for_each(|(&task, &score)| add(task, kinds.of(-1, score.into())));
-            }
-            Floats::F64(scores) if arrays.passed.is_empty() && arrays.valid.is_empty() && !scores.is_empty() => {
-                rows.zip(scores).for_each(|(&task, &score)| add(task, kinds.of(-1, score)));
-            }
-            Floats::F64([]) if arrays.valid.is_empty() && !arrays.passed.is_empty() => {
-                rows.zip(arrays.passed).for_each(|(&task, &passed)| add(task, kinds.of(passed, f64::NAN)));
-            }
-            scores => rows.enumerate().for_each(|(row, &task)| {
-                let passed = arrays.passed.get(row).copied().unwrap_or(-1);
-                let valid = arrays.valid.get(row) != Some(&false);
-                let kind = kinds.of(passed, scores.get(row).unwrap_or(f64::NAN));
-                add(task, if valid { kind } else { Kinds::NONE });
-            }),
+impl N {
+    fn of(self, count: &Count) -> u64 {
+        match self {
+            Self::Same(n) => n,
+            Self::Recorded => count.recorded.into(),
+            Self::Scorable => count.scorable.into(),
         }
-        counts
     }
-}
-
-/// Distinct (n, c) and how many tasks have each.
-fn pairs(n: &[u64], counts: &[Count]) -> Vec<((u64, u64), u64)> {
-    let c = counts.iter().map(|count| u64::from(count.success));
-    let first = n.first().copied().unwrap_or_default();
-    let most = counts.iter().map(|count| count.success).max().unwrap_or_default() as usize;
-    // Groups of one size: a place for each c.
-    if most <= 4 * n.len() && n.iter().all(|&n| n == first) {
-        let mut tasks = vec![0; most + 1];
-        for c in counts {
-            tasks[c.success as usize] += 1;
-        }
-        return (0..).map(|c| (first, c)).zip(tasks).filter(|(_, tasks)| *tasks > 0).collect();
-    }
-    let mut known: HashMap<(u64, u64), u64, foldhash::fast::FixedState> = HashMap::default();
-    for pair in n.iter().copied().zip(c) {
-        *known.entry(pair).or_default() += 1;
-    }
-    known.into_iter().collect()
 }
 
 /// A report may omit the statistic, or refuse it.
@@ -179,43 +122,37 @@ struct Refused;
 struct Source<'a> {
     setup: &'a Setup,
     arrays: &'a Arrays<'a>,
+    tasks: usize,
+    /// Of each task; none where only the cells are known.
     counts: Vec<Count>,
+    cells: Cells,
     /// Of every task, where it is known.
     requested: Option<u64>,
     undecided: bool,
-    n: Option<Vec<u64>>,
-    /// Where n and c are known.
-    pairs: Option<Vec<((u64, u64), u64)>>,
+    /// Where it is known.
+    n: Option<N>,
     /// Of best and of worst of k.
     extremes: [Option<Extremes>; 2],
 }
 
 impl Source<'_> {
-    /// The sum over the tasks that have the statistic, and how many those are.
-    fn figure(&mut self, statistic: &Statistic) -> Result<(Exact, u64), Refused> {
+    /// The sum over the tasks that have the statistic, one of the planned, and how many those are.
+    fn figure(&mut self, statistic: &Statistic, planned: &[(Statistic, bool)]) -> Result<(Exact, u64), Refused> {
         match statistic {
             Statistic::PassAtK(_) | Statistic::PassHatK(_) | Statistic::PassRate | Statistic::Learnability => {
-                let pairs = self.pairs.as_ref().ok_or(Refused)?;
+                let of = self.n.filter(|_| !self.undecided).ok_or(Refused)?;
                 if let Some(k) = statistic.k() {
                     self.check_short(k)?;
                 }
-                let (mut sum, mut n) = (Exact::default(), 0);
-                for &((of, c), tasks) in pairs {
-                    let value = of_counts(statistic, of, c);
-                    if !value.is_nan() {
-                        sum.add_times(value, tasks);
-                        n += tasks;
-                    }
-                }
-                Ok((sum, n))
+                Ok(self.of_cells(|count| of_counts(statistic, of.of(count), count.success.into())))
             }
             Statistic::Coverage => {
                 let requested = self.requested.filter(|_| !self.undecided).ok_or(Refused)?;
-                Ok(total(self.counts.iter().map(|count| exact::quotient(i128::from(count.scorable), requested))))
+                Ok(self.of_cells(|count| exact::quotient(count.scorable.into(), requested)))
             }
             Statistic::MeanScore => Ok(self.mean_score()),
-            Statistic::BestOfK(k) => self.of_scores(*k, Order::Best),
-            Statistic::WorstOfK(k) => self.of_scores(*k, Order::Worst),
+            Statistic::BestOfK(k) => self.of_scores(*k, Order::Best, planned),
+            Statistic::WorstOfK(k) => self.of_scores(*k, Order::Worst, planned),
             Statistic::MeanDuration => {
                 // A clock may go back by a moment: such a duration is none.
                 let durations = self.arrays.durations.iter().map(|&d| if d < 0.0 { f64::NAN } else { d });
@@ -226,9 +163,27 @@ impl Source<'_> {
         }
     }
 
+    /// The sum of a value of each task's count, NaN for none, and how many have one.
+    fn of_cells(&self, value: impl Fn(&Count) -> f64) -> (Exact, u64) {
+        let (mut sum, mut n) = (Exact::default(), 0);
+        for (count, tasks) in &self.cells {
+            let value = value(count);
+            if !value.is_nan() {
+                sum.add_times(value, *tasks);
+                n += tasks;
+            }
+        }
+        (sum, n)
+    }
+
+    /// Whether some task falls short of k.
+    fn is_short(&self, k: u64) -> bool {
+        self.n.is_some_and(|n| self.cells.iter().any(|(count, _)| n.of(count) < k))
+    }
+
     /// Refuse a k label that some task falls short of, unless such tasks are to be left out.
     fn check_short(&self, k: u64) -> Result<(), Refused> {
-        let short = self.setup.on_short == OnShort::Raise && self.n.iter().flatten().any(|&n| n < k);
+        let short = self.setup.on_short == OnShort::Raise && self.is_short(k);
         if short { Err(Refused) } else { Ok(()) }
     }
 
@@ -250,31 +205,29 @@ impl Source<'_> {
         if values.clone().next().is_none() {
             return (Exact::default(), 0);
         }
-        let rows = || self.arrays.task.iter().zip(values.clone()).filter(|(_, value)| !value.is_nan());
-        // Two floats hold the sum of a few scores exactly; what does not fit is left over, as of an overflow.
-        let mut sums = vec![(0.0, 0.0, 0u32); self.counts.len()];
-        let mut exact = true;
-        for (&task, value) in rows() {
-            let Some((high, low, n)) = sums.get_mut(task as usize) else { continue };
-            let (next, rest) = two_sum(*high, value);
-            let (rest, over) = two_sum(*low, rest);
-            exact &= over == 0.0;
-            (*high, *low, *n) = (next, rest, *n + 1);
+        let task = match self.arrays.task {
+            Owners::Rows { tasks, size } => {
+                let mut rest = values.clone();
+                return total((0..tasks).map(|_| {
+                    let row = rest.clone();
+                    let mut sum = Sum::default();
+                    rest.by_ref().take(size).for_each(|value| sum.add(value));
+                    sum.mean().unwrap_or_else(|| exact::mean(row.take(size).filter(|value| !value.is_nan())))
+                }));
+            }
+            Owners::Each(task) => task,
+        };
+        let mut sums = vec![Sum::default(); self.tasks];
+        for (&task, value) in task.iter().zip(values.clone()) {
+            if let Some(sum) = sums.get_mut(task as usize) {
+                sum.add(value);
+            }
         }
-        if exact {
-            return total(sums.iter().map(|&(high, low, n)| match n {
-                0 => f64::NAN,
-                _ if low == 0.0 => high / f64::from(n),
-                _ => {
-                    let mut sum = Exact::default();
-                    sum.add(high);
-                    sum.add(low);
-                    sum.mean(u64::from(n))
-                }
-            }));
+        if !sums.iter().any(|sum| sum.unfit) {
+            return total(sums.iter().map(|sum| sum.mean().unwrap_or(f64::NAN)));
         }
-        let mut sums = vec![(Exact::default(), 0u32); self.counts.len()];
-        for (&task, value) in rows() {
+        let mut sums = vec![(Exact::default(), 0u32); self.tasks];
+        for (&task, value) in task.iter().zip(values.clone()).filter(|(_, value)| !value.is_nan()) {
             let Some((sum, n)) = sums.get_mut(task as usize) else { continue };
             sum.add(value);
             *n += 1;
@@ -286,8 +239,9 @@ impl Source<'_> {
         if self.arrays.tokens.is_empty() {
             return (Exact::default(), 0);
         }
-        let mut sums = vec![(0i128, 0u32); self.counts.len()];
-        for (&task, &tokens) in self.arrays.task.iter().zip(self.arrays.tokens).filter(|(_, tokens)| **tokens >= 0) {
+        let mut sums = vec![(0i128, 0u32); self.tasks];
+        let task = self.arrays.task.each();
+        for (&task, &tokens) in task.iter().zip(self.arrays.tokens).filter(|(_, tokens)| **tokens >= 0) {
             let Some((sum, n)) = sums.get_mut(task as usize) else { continue };
             (*sum, *n) = (*sum + i128::from(tokens), *n + 1);
         }
@@ -295,12 +249,12 @@ impl Source<'_> {
     }
 
     /// Best or worst of k; the sums of all ks that are asked for come from one sorting.
-    fn of_scores(&mut self, k: u64, order: Order) -> Result<(Exact, u64), Refused> {
+    fn of_scores(&mut self, k: u64, order: Order, planned: &[(Statistic, bool)]) -> Result<(Exact, u64), Refused> {
         self.check_short(k)?;
         let at = usize::from(order == Order::Worst);
         let found = match self.extremes[at].take() {
             Some(extremes) => extremes,
-            None => self.extremes(order)?,
+            None => self.extremes(order, planned)?,
         };
         let column = found.ks.iter().position(|&known| known == k).ok_or(Refused)?;
         let sum = found.sums.get(column).cloned().ok_or(Refused)?;
@@ -308,12 +262,11 @@ impl Source<'_> {
         Ok(sum)
     }
 
-    fn extremes(&self, order: Order) -> Result<Extremes, Refused> {
-        let planned = statistics(&self.setup.plan, self.n.as_deref());
+    fn extremes(&self, order: Order, planned: &[(Statistic, bool)]) -> Result<Extremes, Refused> {
         let mut ks: Vec<u64> = planned
-            .into_iter()
+            .iter()
             .filter_map(|(statistic, _)| match (statistic, order) {
-                (Statistic::BestOfK(k), Order::Best) | (Statistic::WorstOfK(k), Order::Worst) => Some(k),
+                (Statistic::BestOfK(k), Order::Best) | (Statistic::WorstOfK(k), Order::Worst) => Some(*k),
                 _ => None,
             })
             .collect();
@@ -329,26 +282,37 @@ impl Source<'_> {
             }
         };
         // A task of fewer rollouts than k has no value, however many scores it has.
-        let most = ks.iter().copied().max().unwrap_or(0);
-        let short = self.n.as_ref().filter(|n| n.iter().any(|&n| n < most));
+        let short = self.is_short(ks.iter().copied().max().unwrap_or(0));
         // Tasks of one size that stand in order are rows as they are.
-        let width = scores.len() / self.counts.len().max(1);
-        let rows = width > 0
-            && width * self.counts.len() == scores.len()
-            && task.chunks_exact(width).zip(0..).all(|(row, i)| row.iter().all(|&task| task == i));
-        let sums = if rows && short.is_none() {
-            of_rows(order, scores, width, &ks)?
-        } else {
-            let mut values = vec![f64::NAN; self.counts.len() * ks.len()];
-            if !scores.is_empty() {
-                order.of_groups(scores, task, &ks, &mut values).map_err(|_| Refused)?;
+        let sums = match task.size(self.tasks) {
+            Some(size) if !short && !scores.is_empty() => of_rows(order, scores, size, &ks)?,
+            _ => {
+                let mut values = vec![f64::NAN; self.tasks * ks.len()];
+                if !scores.is_empty() {
+                    order.of_groups(scores, &task.each(), &ks, &mut values).map_err(|_| Refused)?;
+                }
+                if short {
+                    self.leave_out_short(&ks, &mut values);
+                }
+                column_sums(&values, ks.len())
             }
-            for (row, &n) in values.chunks_exact_mut(ks.len().max(1)).zip(short.into_iter().flatten()) {
-                row.iter_mut().zip(&ks).filter(|(_, k)| n < **k).for_each(|(value, _)| *value = f64::NAN);
-            }
-            column_sums(&values, ks.len())
         };
         Ok(Extremes { ks, sums })
+    }
+
+    /// Tasks of fewer rollouts than k have no value.
+    fn leave_out_short(&self, ks: &[u64], values: &mut [f64]) {
+        let Some(n) = self.n else { return };
+        let made: Vec<Count>;
+        let counts = if self.counts.is_empty() {
+            made = Count::of_tasks(self.setup, self.arrays, self.tasks);
+            &made
+        } else {
+            &self.counts
+        };
+        for (row, count) in values.chunks_exact_mut(ks.len().max(1)).zip(counts) {
+            row.iter_mut().zip(ks).filter(|(_, k)| n.of(count) < **k).for_each(|(value, _)| *value = f64::NAN);
+        }
     }
 }
 
@@ -378,6 +342,47 @@ struct Extremes {
     sums: Vec<(Exact, u64)>,
 }
 
+/// A sum of values that are not NaN. Two floats hold that of a few exactly; what does not fit is left over, as of an
+/// overflow.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    high: f64,
+    low: f64,
+    n: u32,
+    unfit: bool,
+}
+
+impl Sum {
+    #[inline]
+    fn add(&mut self, value: f64) {
+        if value.is_nan() {
+            return;
+        }
+        let (high, rest) = two_sum(self.high, value);
+        let (low, over) = two_sum(self.low, rest);
+        // Not a number either, where a sum overflowed.
+        self.unfit |= over != 0.0;
+        (self.high, self.low, self.n) = (high, low, self.n + 1);
+    }
+
+    /// The mean, NaN of nothing; none where the sum does not fit.
+    fn mean(&self) -> Option<f64> {
+        if self.unfit {
+            return None;
+        }
+        Some(match self.n {
+            0 => f64::NAN,
+            n if self.low == 0.0 => self.high / f64::from(n),
+            n => {
+                let mut sum = Exact::default();
+                sum.add(self.high);
+                sum.add(self.low);
+                sum.mean(u64::from(n))
+            }
+        })
+    }
+}
+
 /// The exact sum of the values that are there, and their number.
 fn total(values: impl Iterator<Item = f64>) -> (Exact, u64) {
     let mut sum = Exact::default();
@@ -389,11 +394,13 @@ fn total(values: impl Iterator<Item = f64>) -> (Exact, u64) {
 mod tests {
     use super::*;
     use crate::plan::Plan;
+    use crate::policies::Policy;
+    use proptest::prelude::*;
 
     #[test]
     fn only_what_needs_a_report_is_left_to_one() {
-        let columns = Arrays { task: &[0, 1, 0, 1], passed: &[1, 0, 1, 1], ..Arrays::default() };
-        let uneven = Arrays { task: &[0, 1, 0, 0], ..columns };
+        let columns = Arrays { task: Owners::Each(&[0, 1, 0, 1]), passed: &[1, 0, 1, 1], ..Arrays::default() };
+        let uneven = Arrays { task: Owners::Each(&[0, 1, 0, 0]), ..columns };
         let setup = |labels: &[&str], requested| {
             let labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
             let plan = Plan::new((!labels.is_empty()).then_some(&labels[..]), &[], None).expect("labels");
@@ -408,5 +415,53 @@ mod tests {
         assert!(!alone(&setup(&["pass@3"], None), &columns));
         assert!(!alone(&setup(&["agreement:answer"], None), &columns));
         assert!(!alone(&setup(&[], Some(Requested::PerTask(Vec::new()))), &columns));
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_what_codes_say(
+            size in 1usize..20,
+            picks in prop::collection::vec(0u8..9, 0..200),
+            columns in 0usize..6,
+            valid in any::<bool>(),
+            denominator in prop_oneof![
+                Just(Denominator::Requested), Just(Denominator::Recorded), Just(Denominator::Scorable)
+            ],
+            requested in prop::option::of(1u64..25),
+        ) {
+            let tasks = picks.len() / size;
+            let picks = &picks[..tasks * size];
+            let codes = Owners::Rows { tasks, size }.each().into_owned();
+            let passed: Vec<i8> = picks.iter().map(|pick| [1, 0, -1][usize::from(pick % 3)]).collect();
+            let scores: Vec<f64> = picks.iter().map(|pick| [0.1, 0.5, 0.7, f64::NAN][usize::from(pick % 4)]).collect();
+            let narrow: Vec<f32> = picks.iter().map(|pick| [0.25, 0.5, f32::NAN][usize::from(pick % 3)]).collect();
+            let durations: Vec<f64> = scores.iter().zip((0..40).cycle()).map(|(score, i)| score * 10f64.powi(i)).collect();
+            let valid: Vec<bool> = picks.iter().map(|pick| *pick != 8).take(if valid { usize::MAX } else { 0 }).collect();
+            let all = Arrays { task: Owners::Rows { tasks, size }, valid: &valid, durations: &durations, ..Arrays::default() };
+            let arrays = match columns {
+                0 => Arrays { passed: &passed, ..all },
+                1 => Arrays { scores: Floats::F64(&scores), ..all },
+                2 => Arrays { scores: Floats::F32(&narrow), ..all },
+                3 => Arrays { passed: &passed, scores: Floats::F64(&scores), ..all },
+                _ => all,
+            };
+            let labels = ["pass@k", "pass^k", "pass_rate", "coverage", "learnability", "mean_score", "best_of_k", "mean_duration"];
+            let labels = labels.map(str::to_owned);
+            let mut setup = Setup {
+                requested: requested.map(Requested::Each),
+                denominator,
+                on_short: OnShort::Omit,
+                ..Setup::new(Plan::new(Some(&labels), &[1, 3], None).expect("labels"))
+            };
+            for policy in [Policy::VerifierVerdict, Policy::ScoreThreshold(0.5)] {
+                setup.chosen = policy != Policy::VerifierVerdict;
+                setup.policy = policy;
+                let bits = |values: Option<Values>| {
+                    values.map(|values| values.into_iter().map(|(label, value)| (label, value.to_bits())).collect::<Vec<_>>())
+                };
+                let coded = Arrays { task: Owners::Each(&codes), ..arrays };
+                prop_assert_eq!(bits(unnamed(&setup, &arrays, tasks)), bits(unnamed(&setup, &coded, tasks)));
+            }
+        }
     }
 }

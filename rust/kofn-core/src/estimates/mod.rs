@@ -1,5 +1,6 @@
 //! Reading a tally: counts, one column a statistic, run-level means, omissions with reasons, notes, groups.
 
+mod cells;
 mod certainty;
 mod columns;
 mod figures;

@@ -45,7 +45,7 @@ impl Run {
         let none = vec![0; len + 1];
         let nested = vec![0; verifications.name.len() + 1];
         run.batches.push(Batch {
-            task: arrays.task.to_vec(),
+            task: arrays.task.each().into_owned(),
             index: vec![NO_INDEX; len],
             status: vec![Status::Succeeded; len],
             verifications,

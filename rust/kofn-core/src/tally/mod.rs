@@ -10,6 +10,7 @@ mod groups;
 mod keys;
 mod multiset;
 mod observe;
+mod owners;
 mod series;
 mod stream;
 
@@ -30,6 +31,7 @@ use groups::UNTAGGED;
 pub use keys::Keys;
 pub use multiset::Scores;
 pub use observe::{Arrays, Feed, Floats};
+pub use owners::Owners;
 pub use series::{Series, State as SeriesState, Wanted, full as full_series_name, matches as series_matches};
 
 /// Which rollouts n counts (spec 4.5).

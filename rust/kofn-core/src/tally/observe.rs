@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Observations, Observed, Tally};
+use super::{Observations, Observed, Owners, Tally};
 use crate::batch::{Batch, NO_COUNT, NO_INDEX, range};
 use crate::error::{Error, Result};
 use crate::names::{Dictionary, IdKind, Names};
@@ -71,7 +71,7 @@ impl Floats<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrays<'a> {
     /// Task of each rollout, a position in `names`.
-    pub task: &'a [u32],
+    pub task: Owners<'a>,
     /// 1 passed, 0 failed, -1 no verdict.
     pub passed: &'a [i8],
     /// Scores, NaN for none.
@@ -250,14 +250,11 @@ impl Tally {
             if fresh { Vec::new() } else { names.iter().map(|name| self.names.intern(name)).collect() };
         self.grow();
         self.kind = kind;
-        let renamed: Vec<u32>;
-        let task = if fresh {
-            arrays.task
-        } else {
-            renamed = arrays.task.iter().map(|&id| rename[id as usize]).collect();
-            &renamed
-        };
-        self.add_columns(arrays, task)
+        let mut task = arrays.task.each();
+        if !fresh {
+            task = task.iter().map(|&id| rename[id as usize]).collect();
+        }
+        self.add_columns(arrays, &task)
     }
 
     /// Add columns of checked values whose tasks are numbered as the tally's.

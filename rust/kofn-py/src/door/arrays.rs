@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 
 use super::groups::{self, TaskIndex};
+use crate::errors::to_python;
 
 /// Arguments that name columns and say which task each rollout belongs to, as Python gave them.
 pub struct Given<'a, 'py> {
@@ -88,14 +89,14 @@ impl<'py> Given<'_, 'py> {
                 };
                 match size {
                     Some(size) if size > 0 && row.is_none_or(|row| row == size) && rollouts % size == 0 => {
-                        Index::New(groups::consecutive_groups(py, rollouts, size)?)
+                        Index::New(TaskIndex::consecutive(rollouts, size).map_err(|error| to_python(py, &error))?)
                     }
                     _ => return Ok(None),
                 }
             }
             _ => return Ok(None),
         };
-        if index.codes.len() != rollouts {
+        if index.owners().len() != rollouts {
             return Ok(None);
         }
         let [passed, scores, durations, tokens, valid] = self.columns;
@@ -201,7 +202,7 @@ impl<'py> Columns<'py> {
     /// Borrow them as the core takes them.
     pub fn borrow<'a>(&'a self, index: &'a TaskIndex, by: Option<&'a TaskIndex>) -> PyResult<Arrays<'a>> {
         Ok(Arrays {
-            task: &index.codes,
+            task: index.owners(),
             passed: match &self.passed {
                 None => &[],
                 Some(Verdicts::I8(verdicts)) => slice(verdicts)?,
@@ -215,7 +216,7 @@ impl<'py> Columns<'py> {
             valid: self.valid.as_ref().map_or(Ok(&[][..]), slice)?,
             durations: self.durations.as_ref().map_or(Ok(&[][..]), slice)?,
             tokens: self.tokens.as_ref().map_or(Ok(&[][..]), slice)?,
-            by: by.map(|by| (by.codes.as_slice(), &**by.names())),
+            by: by.map(|by| (by.codes(), &**by.names())),
         })
     }
 }

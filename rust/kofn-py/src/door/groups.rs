@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use kofn_core::arch;
 use kofn_core::names::{IdKind, Names};
+use kofn_core::tally::Owners;
 use kofn_core::tasks::{self, Counting, Id};
 use kofn_core::{Error, Result};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList};
 
 use super::ids::{self, Job};
-use crate::errors::detached;
+use crate::errors::{detached, to_python};
 
 /// Task ids interned once: `ids[codes[i]]` is the task of rollout i.
 ///
@@ -25,21 +26,60 @@ pub struct TaskIndex {
     ids: Ids,
     /// Distinct ids as text, made when somebody asks.
     names: OnceLock<Arc<Names>>,
-    /// The code of each rollout.
-    pub codes: Vec<u32>,
+    codes: Codes,
+}
+
+/// The code of each rollout.
+enum Codes {
+    Each(Vec<u32>),
+    /// Of rollouts that stand in rows of a task each; made when somebody asks for them one by one.
+    Rows {
+        size: usize,
+        each: OnceLock<Vec<u32>>,
+    },
 }
 
 /// Distinct ids in order of first appearance.
 pub enum Ids {
     Signed(Vec<i64>),
     Unsigned(Vec<u64>),
+    /// The numbers from 0 on.
+    Counted(usize),
     /// Text, or integers of any size as decimal text.
     Named(IdKind),
 }
 
 impl TaskIndex {
     fn named(names: Names, kind: IdKind, codes: Vec<u32>) -> Self {
-        Self { ids: Ids::Named(kind), names: OnceLock::from(Arc::new(names)), codes }
+        Self { ids: Ids::Named(kind), names: OnceLock::from(Arc::new(names)), codes: Codes::Each(codes) }
+    }
+
+    /// Equal groups of consecutive rollouts, numbered from 0.
+    pub fn consecutive(rollouts: usize, size: usize) -> Result<Self> {
+        if size == 0 || !rollouts.is_multiple_of(size) {
+            return Err(Error::argument(
+                "group_size",
+                format!("{rollouts} rollouts cannot be cut into groups of {size}"),
+            ));
+        }
+        let codes = Codes::Rows { size, each: OnceLock::new() };
+        Ok(Self { ids: Ids::Counted(rollouts / size), names: OnceLock::new(), codes })
+    }
+
+    /// The code of each rollout.
+    pub fn codes(&self) -> &[u32] {
+        match &self.codes {
+            Codes::Each(codes) => codes,
+            Codes::Rows { each, .. } => each.get_or_init(|| self.owners().each().into_owned()),
+        }
+    }
+
+    /// The same without making them.
+    pub fn owners(&self) -> Owners<'_> {
+        match self.codes {
+            Codes::Each(ref codes) => Owners::Each(codes),
+            Codes::Rows { size, .. } => Owners::Rows { tasks: self.tasks(), size },
+        }
     }
 
     /// How many distinct ids there are.
@@ -47,6 +87,7 @@ impl TaskIndex {
         match &self.ids {
             Ids::Signed(ids) => ids.len(),
             Ids::Unsigned(ids) => ids.len(),
+            Ids::Counted(tasks) => *tasks,
             Ids::Named(_) => self.names().len(),
         }
     }
@@ -65,13 +106,14 @@ impl TaskIndex {
             Arc::new(match &self.ids {
                 Ids::Signed(ids) => decimal(ids),
                 Ids::Unsigned(ids) => decimal(ids),
+                Ids::Counted(tasks) => decimal(0..*tasks),
                 Ids::Named(_) => Names::default(),
             })
         })
     }
 }
 
-fn decimal<T: Display>(ids: &[T]) -> Names {
+fn decimal<T: Display>(ids: impl IntoIterator<Item = T>) -> Names {
     let mut names = Names::default();
     let mut text = String::new();
     for id in ids {
@@ -94,7 +136,7 @@ impl TaskIndex {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Restored<'py>)> {
         let (py, index) = (slf.py(), slf.get());
         let restore = py.import("kofn._core")?.getattr("restore_index")?;
-        Ok((restore, (index.ids(py)?, index.codes(py), index.kind() == IdKind::Integer)))
+        Ok((restore, (index.ids(py)?, index.each(py), index.kind() == IdKind::Integer)))
     }
 
     /// Distinct task ids in order of first appearance: a list of int or of str.
@@ -103,6 +145,7 @@ impl TaskIndex {
         match &self.ids {
             Ids::Signed(ids) => PyList::new(py, ids),
             Ids::Unsigned(ids) => PyList::new(py, ids),
+            Ids::Counted(tasks) => PyList::new(py, 0..*tasks),
             Ids::Named(IdKind::Text) => PyList::new(py, self.names().iter()),
             // Integers of any size: Python reads them.
             Ids::Named(IdKind::Integer) => {
@@ -114,36 +157,24 @@ impl TaskIndex {
     }
 
     /// The position in `ids` of each rollout's task: uint32, shape (R,).
-    #[getter]
-    fn codes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_slice(py, &self.codes)
+    #[getter(codes)]
+    fn each<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.codes())
     }
 
     fn __len__(&self) -> usize {
-        self.codes.len()
+        self.owners().len()
     }
 
     fn __repr__(&self) -> String {
-        format!("TaskIndex({} rollouts of {} tasks)", self.codes.len(), self.tasks())
+        format!("TaskIndex({} rollouts of {} tasks)", self.owners().len(), self.tasks())
     }
 }
 
 /// Equal groups of consecutive rollouts, numbered from 0.
 #[pyfunction]
 pub fn consecutive_groups(py: Python<'_>, rollouts: usize, group_size: usize) -> PyResult<TaskIndex> {
-    let grouped = || -> Result<TaskIndex> {
-        if group_size == 0 || !rollouts.is_multiple_of(group_size) {
-            return Err(Error::argument(
-                "group_size",
-                format!("{rollouts} rollouts cannot be cut into groups of {group_size}"),
-            ));
-        }
-        let tasks = i64::try_from(rollouts / group_size).unwrap_or(i64::MAX);
-        let codes = (0u32..).take(rollouts / group_size).flat_map(|code| std::iter::repeat_n(code, group_size));
-        let codes = codes.take(rollouts).collect();
-        Ok(TaskIndex { ids: Ids::Signed((0..tasks).collect()), names: OnceLock::new(), codes })
-    };
-    detached(py, grouped)
+    TaskIndex::consecutive(rollouts, group_size).map_err(|error| to_python(py, &error))
 }
 
 /// Distinct ids, the code of each rollout, and whether ids are integers: what `TaskIndex` is restored from.
@@ -163,11 +194,11 @@ pub fn restore_index(
         let tasks = known.tasks();
         let kind = if integers { IdKind::Integer } else { IdKind::Text };
         // Each id once, in order, and a code of it for each rollout: anything else was never an index.
-        let whole = known.codes.len() == tasks && (tasks == 0 || known.kind() == kind);
+        let whole = known.owners().len() == tasks && (tasks == 0 || known.kind() == kind);
         if !whole || codes.iter().any(|&code| code as usize >= tasks) {
             return Err(Error::argument("codes", "do not belong to these ids".to_owned()));
         }
-        Ok(TaskIndex { codes, ..known })
+        Ok(TaskIndex { codes: Codes::Each(codes), ..known })
     };
     detached(py, restored)
 }
@@ -182,7 +213,7 @@ pub fn flat_index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyRe
 pub fn index(py: Python<'_>, name: &str, values: &Bound<'_, PyAny>) -> PyResult<TaskIndex> {
     if let Ok(known) = values.cast::<TaskIndex>() {
         let known = known.get();
-        let codes = known.codes.clone();
+        let codes = known.codes().to_vec();
         return Ok(TaskIndex::named(known.names().as_ref().clone(), known.kind(), codes));
     }
     ids::run(py, name, values, Index)
@@ -200,7 +231,7 @@ impl Job for Index {
         Ids: From<Vec<T>>,
     {
         let (distinct, codes) = tasks::index(ids);
-        Ok(TaskIndex { ids: distinct.into(), names: OnceLock::new(), codes })
+        Ok(TaskIndex { ids: distinct.into(), names: OnceLock::new(), codes: Codes::Each(codes) })
     }
 
     fn sink(&self, rollouts: usize) -> Vec<u32> {
@@ -258,7 +289,7 @@ pub fn count<'py>(
     let passed = passed.as_slice()?;
     let (n, c) = if let Ok(index) = groups.cast::<TaskIndex>() {
         let index = index.get();
-        detached(py, || tasks::count(&index.codes, passed, index.tasks()))?
+        detached(py, || tasks::count(index.codes(), passed, index.tasks()))?
     } else {
         ids::run(py, "groups", groups, Count(passed))?
     };
