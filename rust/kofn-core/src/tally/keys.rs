@@ -1,5 +1,6 @@
 //! Which rollout indices of each task were seen: copies, mixed numbering and holes (spec 4.4, 4.6).
 
+use super::Owners;
 use crate::batch::NO_INDEX;
 use crate::error::{Error, Place};
 use crate::names::Names;
@@ -142,18 +143,20 @@ impl Keys {
         Ok(())
     }
 
-    /// Add rollouts without an index.
-    pub fn add_implicit(&mut self, task: &[u32]) -> Result<(), Clash> {
+    /// Why rollouts without an index cannot be added.
+    #[must_use]
+    pub fn clash_of_implicit(&self, task: Owners<'_>) -> Option<Clash> {
         let numbered = |&owner: &u32| self.explicit[owner as usize] > 0;
-        if self.lowest.is_some()
-            && let Some(row) = task.iter().position(numbered)
-        {
-            return Err(Clash::Mixed { row, task: task[row] });
-        }
+        self.lowest?;
+        let task = task.each();
+        task.iter().position(numbered).map(|row| Clash::Mixed { row, task: task[row] })
+    }
+
+    /// Add rollouts without an index, which do not clash.
+    pub fn add_implicit(&mut self, task: &[u32]) {
         for &owner in task {
             self.implicit[owner as usize] += 1;
         }
-        Ok(())
     }
 
     /// Add `n` rollouts without an index to a task that has none with one.
@@ -225,9 +228,9 @@ mod tests {
             assert_eq!(clash.row(), task.len() - 1);
             assert_eq!(state(&keys), before);
         }
-        assert_eq!(keys.add_implicit(&[1, 2, 0]), Err(Clash::Mixed { row: 2, task: 0 }));
-        assert_eq!(state(&keys), before);
-        keys.add_implicit(&[1, 2]).expect("neither has an index");
+        assert_eq!(keys.clash_of_implicit(Owners::Each(&[1, 2, 0])), Some(Clash::Mixed { row: 2, task: 0 }));
+        assert_eq!(keys.clash_of_implicit(Owners::Each(&[1, 2])), None);
+        keys.add_implicit(&[1, 2]);
         assert_eq!(keys.implicit, [0, 3, 1]);
     }
 

@@ -1,5 +1,7 @@
 //! The two ways into a tally: batches that a reader made, and arrays of a training loop.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 
 use super::{Observations, Observed, Owners, Tally};
@@ -7,6 +9,9 @@ use crate::batch::{Batch, NO_COUNT, NO_INDEX, range};
 use crate::error::{Error, Result};
 use crate::names::{Dictionary, IdKind, Names};
 use crate::policies::{Classified, classify, classify_arrays};
+
+/// Rollouts added at a time, so that what is made of them stays in the cache.
+const PART: usize = 1 << 14;
 
 /// How a reader's numbers translate into a tally's: kept between the batches of one read.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +58,14 @@ impl Floats<'_> {
         match self {
             Self::F64(values) => values.get(at).copied(),
             Self::F32(values) => values.get(at).map(|&value| value.into()),
+        }
+    }
+
+    /// Some rows, if there are any.
+    pub(crate) fn part(&self, rows: &Range<usize>) -> Self {
+        match self {
+            Self::F64(values) => Self::F64(part(values, rows)),
+            Self::F32(values) => Self::F32(part(values, rows)),
         }
     }
 
@@ -188,7 +201,11 @@ impl Tally {
 
     fn add_keys(&mut self, task: &[u32], index: &[u64]) -> Result<(), super::keys::Clash> {
         if index.iter().all(|&index| index == NO_INDEX) {
-            return self.keys.add_implicit(task);
+            if let Some(clash) = self.keys.clash_of_implicit(task.into()) {
+                return Err(clash);
+            }
+            self.keys.add_implicit(task);
+            return Ok(());
         }
         self.keys.add(task, index)
     }
@@ -250,22 +267,21 @@ impl Tally {
             if fresh { Vec::new() } else { names.iter().map(|name| self.names.intern(name)).collect() };
         self.grow();
         self.kind = kind;
-        let mut task = arrays.task.each();
-        if !fresh {
-            task = task.iter().map(|&id| rename[id as usize]).collect();
+        if fresh {
+            return self.add_columns(arrays, arrays.task);
         }
-        self.add_columns(arrays, &task)
+        let renamed: Vec<u32> = arrays.task.each().iter().map(|&id| rename[id as usize]).collect();
+        self.add_columns(arrays, Owners::Each(&renamed))
     }
 
     /// Add columns of checked values whose tasks are numbered as the tally's.
-    fn add_columns(&mut self, arrays: &Arrays<'_>, task: &[u32]) -> Result<()> {
-        self.reserve(task.len())?;
-        if let Err(clash) = self.keys.add_implicit(task) {
-            self.rows -= task.len() as u64;
+    fn add_columns(&mut self, arrays: &Arrays<'_>, task: Owners<'_>) -> Result<()> {
+        if let Some(clash) = self.keys.clash_of_implicit(task) {
             return Err(clash.error(&self.names));
         }
+        self.reserve(task.len())?;
         if let (Some((values, texts)), Some(groups)) = (arrays.by, &mut self.groups) {
-            for (&owner, &value) in task.iter().zip(values) {
+            for (&owner, &value) in task.each().iter().zip(values) {
                 groups.set(owner, texts.get(value)).map_err(|problem| Error::Task {
                     task: self.names.get(owner).to_owned(),
                     place: None,
@@ -273,17 +289,31 @@ impl Tally {
                 })?;
             }
         }
-        let mut duration = arrays.durations.to_vec();
-        for seconds in &mut duration {
-            if *seconds < 0.0 {
-                *seconds = f64::NAN;
-                self.reading.skewed_durations += 1;
+        let mut start = 0;
+        for task in task.parts(PART) {
+            let rows = start..start + task.len();
+            let mut duration = part(arrays.durations, &rows).to_vec();
+            for seconds in &mut duration {
+                if *seconds < 0.0 {
+                    *seconds = f64::NAN;
+                    self.reading.skewed_durations += 1;
+                }
             }
+            let (passed, valid) = (part(arrays.passed, &rows), part(arrays.valid, &rows));
+            let scores = arrays.scores.part(&rows);
+            let Classified { flags, score } = classify_arrays(task.len(), passed, scores, valid, &self.setup.policy);
+            let score = if scores.is_empty() { &[][..] } else { &score };
+            let tokens = part(arrays.tokens, &rows);
+            let observed = Observations { task: &task, flags: &flags, score, duration: &duration, tokens };
+            self.keys.add_implicit(&task);
+            self.add(&observed, &[], |_| String::new());
+            start = rows.end;
         }
-        let Classified { flags, score } =
-            classify_arrays(task.len(), arrays.passed, arrays.scores, arrays.valid, &self.setup.policy);
-        let observed = Observations { task, flags: &flags, score: &score, duration: &duration, tokens: arrays.tokens };
-        self.add(&observed, &[], |_| String::new());
         Ok(())
     }
+}
+
+/// Some rows of a column, which may have none.
+fn part<'a, T>(column: &'a [T], rows: &Range<usize>) -> &'a [T] {
+    column.get(rows.clone()).unwrap_or_default()
 }

@@ -55,6 +55,25 @@ impl<'a> Owners<'a> {
         }
     }
 
+    /// The same for some rollouts after the other, about `most` at a time: rows stay whole.
+    pub(crate) fn parts(self, most: usize) -> impl Iterator<Item = Cow<'a, [u32]>> {
+        let rows = |first: usize, tasks: usize, size: usize| {
+            let tasks = (0_u32..).skip(first).take(tasks);
+            tasks.flat_map(move |task| std::iter::repeat_n(task, size)).collect::<Vec<u32>>()
+        };
+        let (count, step) = match self {
+            Self::Each(tasks) => (tasks.len(), most),
+            Self::Rows { tasks, size } => (tasks, (most / size.max(1)).max(1)),
+        };
+        (0..count).step_by(step).map(move |first| {
+            let these = step.min(count - first);
+            match self {
+                Self::Each(tasks) => Cow::Borrowed(&tasks[first..first + these]),
+                Self::Rows { size, .. } => Cow::Owned(rows(first, these, size)),
+            }
+        })
+    }
+
     /// How many rollouts each of the `tasks` has, if they stand one task after the other and have as many.
     #[must_use]
     pub fn size(self, tasks: usize) -> Option<usize> {
