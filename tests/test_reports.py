@@ -345,6 +345,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("statistics", {"pass@1": 0.5}, "is not an object"),
     ("statistics", {"pass@1": {"value": None, "n_tasks": 1}}, "not a finite number"),
     ("statistics", {"pass@1": {"value": 0.5, "n_tasks": 1.5}}, "not a whole number"),
+    ("statistics", {"pass@1": {"value": 1.5, "n_tasks": 1}}, "no share from 0 to 1"),
     ("omitted", {"a": 3}, "must hold text"),
     ("notes", "note", "notes is not an array"),
     ("policy", "verifier_verdict.v1", "policy is not an object"),
@@ -362,6 +363,11 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("tasks", [{"task": "a", "n": 0, "successes": 1}], "more successes"),
     ("tasks", [{"task": "a", "diagnosis": "fine"}], "diagnosis"),
     ("tasks", [{"task": "a", "statistics": {"pass@1": "x"}}], "finite"),
+    (
+        "tasks",
+        [{"task": "a", "statistics": {"pass@1": 1}}, {"task": "b", "statistics": {"pass@1": -1}}],
+        r"tasks\[1\].*no share",
+    ),
     ("tasks", [{"task": "\ud800"}], "surrogate"),
     ("groups", {"a": 3}, "not an object"),
     ("groups", {"a": {"counts": {}, "statistics": {}}}, r"groups\['a'\]\.tasks is missing"),
@@ -442,6 +448,10 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 labels = st.sampled_from(["pass@1", "pass^2", "mean_score", "metric_mean:a", "agreement:ü"])
 
 
+def values(label: str) -> st.SearchStrategy[float]:
+    return st.floats(0, 1) if label in {"pass@1", "pass^2", "agreement:ü"} else finite
+
+
 @st.composite
 def snapshots(draw: st.DrawFn) -> dict[str, Any]:
     def some(*, by: bool) -> dict[str, Any]:
@@ -457,19 +467,19 @@ def snapshots(draw: st.DrawFn) -> dict[str, Any]:
             scored=draw(whole),
             mean=draw(st.lists(st.floats(-1e9, 1e9) | st.just(NAN), min_size=size, max_size=size)),
             statistics={
-                label: draw(st.lists(finite | st.just(NAN), min_size=size, max_size=size))
+                label: draw(st.lists(values(label) | st.just(NAN), min_size=size, max_size=size))
                 for label in draw(st.sets(labels))
             },
         )
-        figures = [(label, draw(finite), size) for label in draw(st.sets(labels))]
+        figures = [(label, draw(values(label)), size) for label in draw(st.sets(labels))]
         omitted = draw(st.dictionaries(texts, st.text(st.characters(codec="utf-8")), max_size=2))
         found = section(statistics=figures, omitted=list(omitted.items()), tasks=part)
-        values = (
+        tags = (
             draw(st.sets(st.none() | st.text(st.characters(codec="utf-8"), max_size=4), max_size=3))
             if by
             else []
         )
-        groups = [(value, some(by=False)) for value in sorted(values, key=lambda v: (v is None, v or ""))]
+        groups = [(value, some(by=False)) for value in sorted(tags, key=lambda v: (v is None, v or ""))]
         return found | {"groups": groups or None, "by": "tag" if groups else None}
 
     return snapshot(notes=draw(st.lists(texts, max_size=2))) | some(by=draw(st.booleans()))

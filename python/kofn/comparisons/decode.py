@@ -76,9 +76,13 @@ def _side(document: Mapping[str, Any], key: str) -> Side:
         _refuse(f"{key}.name and {key}.denominator must be text")
     if policy is not None and not (isinstance(policy, Mapping) and isinstance(policy.get("id"), str)):
         _refuse(f'{key}.policy has no "id"')
+    run = _object(found, "run", f"{key}.")
+    sources = run.get("sources")
+    if sources is not None and not (isinstance(sources, list) and all(isinstance(s, str) for s in sources)):
+        _refuse(f"{key}.run.sources must hold text")
     return Side(
         name,
-        _object(found, "run", f"{key}."),
+        run,
         None if policy is None else dict(policy),
         denominator,
         _whole(found.get("only", 0), f"{key}.only"),

@@ -139,8 +139,8 @@ class Difference:
         return " points" if self.is_share else numbers.unit(self.label)
 
     def bare(self, value: float, *, sign: bool = False) -> str:
-        """Return a difference without its unit."""
-        text = numbers.points(value) if self.is_share else numbers.number(value)
+        """Return a difference without its unit; an end of an interval goes no further than shares can be apart."""
+        text = numbers.points(min(max(value, -1.0), 1.0)) if self.is_share else numbers.number(value)
         return f"+{text}" if sign and value > 0 else text
 
     def sentence(self, name: str) -> str:

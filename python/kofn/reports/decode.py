@@ -18,6 +18,7 @@ from kofn.reports.figure import Decomposition, Figure
 from kofn.reports.report import Body, Context, PolicyRecord
 from kofn.reports.scan import Parser, refuse
 from kofn.reports.tasks import ABSENT, COUNTS, DIAGNOSES, NO_DIAGNOSIS, SCORES, PerTask
+from kofn.views import numbers
 
 Source = str | bytes | bytearray | Mapping[str, Any] | os.PathLike[str]
 Parts = tuple[Context, Body, str | None, dict[str | None, Body]]
@@ -102,7 +103,7 @@ def _body(part: Mapping[str, Any], at: str, known: Iterable[str] = ()) -> Body:
     figures, figure_extras = {}, {}
     for label, figure in _needed(part, "statistics", dict, at).items():
         where = f"{at}statistics[{label!r}]"
-        figures[label] = _figure(figure, where)
+        figures[label] = _figure(figure, where, label)
         if extra := {key: value for key, value in figure.items() if key not in _FIGURE}:
             figure_extras[label] = extra
     gaps = {
@@ -134,7 +135,7 @@ def _gap(k: str, at: str) -> int:
     return int(k)
 
 
-def _figure(figure: Any, where: str) -> Figure:
+def _figure(figure: Any, where: str, label: str | None = None) -> Figure:
     if not isinstance(figure, Mapping):
         refuse(f"{where} is not an object")
 
@@ -155,8 +156,11 @@ def _figure(figure: Any, where: str) -> Figure:
         value = figure.get(key)
         return None if value is None else _whole(value, f"{where}.{key}")
 
+    value = _number(figure.get("value"), f"{where}.value")
+    if label is not None and numbers.is_share(label) and not 0 <= value <= 1:
+        refuse(f"{where}.value is no share from 0 to 1")
     return Figure(
-        _number(figure.get("value"), f"{where}.value"),
+        value,
         _whole(figure.get("n_tasks"), where),
         interval=None if low is None or high is None else (low, high),
         standard_error=number("standard_error"),
@@ -242,6 +246,9 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
             extras[i] = extra
     if len(set(ids)) < len(ids):
         refuse(f"{at}tasks names a task twice")
+    for label, column in statistics.items():
+        if numbers.is_share(label) and column and not 0 <= min(column) <= max(column) <= 1:
+            _refuse_share(column, label, at)
     for column in (
         *statistics.values(),
         *noise.values(),
@@ -262,6 +269,12 @@ def _columns(tasks: Iterable[Any], at: str) -> PerTask:
         **_arrays(counts, np.int64),
         **_arrays(scores, np.float64),
     )
+
+
+def _refuse_share(column: array[float], label: str, at: str) -> None:
+    for i, value in enumerate(column):
+        if value < 0 or value > 1:
+            refuse(f"{at}tasks[{i}].statistics[{label!r}] is no share from 0 to 1")
 
 
 def _arrays(columns: Mapping[str, array[Any]], kind: type) -> dict[str, Any]:
