@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from snapshots import NAN, from_snapshot, grouped, snapshot, tasks
 
+from kofn import Run
 from kofn.errors import ArgumentError
 from kofn.views import FORMS, numbers, table
 from kofn.views.text import Style, columns
@@ -97,6 +98,27 @@ def test_groups_in_the_table() -> None:
     assert GROUPS in text
     assert "mean_score (untagged)  no rollout recorded a score" in text
     assert "mean_score (no suite)  no rollout recorded a score" in text
+
+
+def test_figures_of_groups_stand_beside_their_intervals_and_are_never_cut() -> None:
+    passed = {"wide-enough-to-be-cut-" * 3: [[0, 1], [1, 1], [0, 0]], "b": [[1, 1]]}
+    records = [
+        {"task": f"{tag}{i}", "rollout": j, "tags": {"suite": tag}, "passed": bool(it)}
+        for tag, tasks in passed.items()
+        for i, task in enumerate(tasks)
+        for j, it in enumerate(task)
+    ]
+    report = Run.from_records(records).report(["pass@1", "pass@2", "pass_rate"], by="suite")
+    lines = report.render("table").splitlines()
+    assert max(map(columns, lines)) <= 80
+    group = report.groups["wide-enough-to-be-cut-" * 3]
+    for label in report:
+        low, high = group[label].interval or (NAN, NAN)
+        cell = f"{group[label].value:.3f} [{low:.3f} .. {high:.3f}]"
+        assert any(f"{label} [95 %]" in line for line in lines)
+        assert sum(cell in line for line in lines) >= 1
+    # One task has no interval.
+    assert any(line.startswith("b ") and "1.000 [" not in line for line in lines)
 
 
 def test_markdown(report: Report) -> None:

@@ -198,12 +198,16 @@ def heading(report: Report, value: str | None) -> str:
 
 
 def groups(report: Report) -> list[Column]:
-    """Return a row a group and one for all: figures first, then the denominators."""
+    """Return a row a group and one for all: figures with their intervals first, then the denominators."""
     rows = [(heading(report, value), group) for value, group in report.groups.items()]
     rows.append(("all", report))
     found = [Column(report.by or "", [name for name, _ in rows], right=False)]
     labels = dict.fromkeys(label for _, group in reversed(rows) for label in group.body.figures)
-    found += [Column(label, [_of_group(group, label) for _, group in rows]) for label in labels]
+    for label in labels:
+        figures = [group.body.figures.get(label) for _, group in rows]
+        levels = {figure.confidence for figure in figures if figure is not None and figure.interval}
+        head = f"{label} [{_percent(levels.pop())}]" if len(levels) == 1 else label
+        found.append(Column(head, [_of_group(group, label) for _, group in rows]))
     for key in _GROUP_COUNTS:
         counts = [group.body.counts.get(key) for _, group in rows]
         if any(count is not None for count in counts):
@@ -244,6 +248,8 @@ def _of_group(group: Report, label: str) -> str:
         return NONE
     total = group.body.counts.get("tasks", len(group.per_task))
     text = numbers.figure(label, figure.value)
+    if figure.interval is not None:
+        text += f" [{_interval(label, figure.interval)}]"
     return text if figure.n_tasks == total else f"{text} ({numbers.whole(figure.n_tasks)})"
 
 

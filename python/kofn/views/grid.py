@@ -26,7 +26,11 @@ def lay_out(grid: Sequence[Column], style: Style, *, keys: int = 1) -> list[str]
     natural = [
         max(map(width_of, (head, *column)), default=0) for head, column in zip(heads, cells, strict=True)
     ]
-    widths = _widths(natural, room, keys)
+    # A number of which a part is cut off is another number.
+    least = [
+        width if column.right else min(width, _LEAST) for width, column in zip(natural, grid, strict=True)
+    ]
+    widths = _widths(natural, least, room, keys)
     lines: list[str] = []
     for block in _blocks(widths, room, keys):
         if lines:
@@ -35,10 +39,9 @@ def lay_out(grid: Sequence[Column], style: Style, *, keys: int = 1) -> list[str]
     return lines
 
 
-def _widths(natural: list[int], room: int, keys: int) -> list[int]:
-    """Cut the widest columns first until all fit, none below what keeps it readable."""
+def _widths(natural: list[int], least: list[int], room: int, keys: int) -> list[int]:
+    """Cut the widest columns first until all fit, none below its least."""
     widths = [min(width, room) for width in natural]
-    least = [min(width, _LEAST) for width in widths]
     excess = sum(widths) + GAP * (len(widths) - 1) - room
     while excess > 0:
         widest = max(range(len(widths)), key=lambda i: widths[i] - least[i])
