@@ -22,6 +22,7 @@ JOBS = {
     "count": counts.counting,
     "sort": scores.sorting,
     "pass": passes.estimating,
+    "means": passes.averaging,
     "best": scores.ordering,
     "verl": scores.resampling,
     "file": files.reading,

@@ -26,6 +26,50 @@ def estimating(scale: float) -> Iterator[Job]:
     yield _job("pass@k and pass^k, n = 16", n, random.binomial(16, random.random(tasks)), [1, 2, 4, 8, 16], 2)
 
 
+def averaging(scale: float) -> Iterator[Job]:
+    """Compute the means over tasks of five ks from verdicts that stand in rows of 16: no task's value is kept."""
+    tasks, width, ks = int(1e6 * scale), 16, [1, 2, 4, 8, 16]
+    random = np.random.default_rng(7)
+    passed = random.random((tasks, width)) < random.random((tasks, 1))
+    part = slice(0, min(10_000, tasks))
+
+    def by_hand() -> list[float]:
+        # Of each c once, as one writes it who knows that few differ.
+        times = np.bincount(passed.sum(axis=1), minlength=width + 1)
+        share = lambda c, k: math.comb(c, k) / math.comb(width, k)
+        fail = [1 - times @ [share(width - c, k) for c in range(width + 1)] / tasks for k in ks]
+        return fail + [times @ [share(c, k) for c in range(width + 1)] / tasks for k in ks]
+
+    def of_each() -> list[float]:
+        c = passed.sum(axis=1)
+        share = lambda c, k: np.prod([(c - i).clip(0) / (width - i) for i in range(k)], axis=0)
+        return [1 - share(width - c, k).mean() for k in ks] + [share(c, k).mean() for k in ks]
+
+    asked = {"statistics": ["pass@k", "pass^k"], "k": ks}
+    contenders: dict[str, Contender | Callable[[], object]] = {
+        OURS: lambda: list(kofn.metrics(passed=passed, **asked).values()),
+        "numpy, each c once": by_hand,
+        "numpy, each task": of_each,
+    }
+    if find_spec("scorio"):
+        from scorio.eval import pass_at_k, pass_hat_k
+
+        outcomes = passed[part].astype(np.int64)
+        every = lambda: {"part": [float(of(outcomes, k)) for of in (pass_at_k, pass_hat_k) for k in ks]}
+        contenders["scorio"] = Contender(every, len(outcomes) / tasks)
+
+    def agree(ours: object, theirs: object) -> bool:
+        # Of a part of the tasks the means are near.
+        if isinstance(theirs, dict):
+            return bool(np.allclose(ours, theirs["part"], atol=0.02))  # type: ignore[arg-type]
+        return bool(np.allclose(ours, theirs, rtol=1e-12))  # type: ignore[arg-type]
+
+    yield Job(
+        "means of pass@k and pass^k, rows of 16 verdicts", "tasks", tasks, passed.nbytes, 0, contenders,
+        aims=(nanoseconds(2),), agree=agree,
+    )  # fmt: skip
+
+
 def _job(name: str, n: np.ndarray, c: np.ndarray, ks: list[int], each: float) -> Job:
     tasks = n.size
     few, some = slice(0, min(500, tasks)), slice(0, min(100_000, tasks))

@@ -23,14 +23,16 @@ use kofn_core::tasks::{self, Coder, Counting};
 
 type Kernel = (&'static str, fn() -> Result<()>);
 
-const KERNELS: [Kernel; 14] = [
+const KERNELS: [Kernel; 16] = [
     ("pass_at_k: 10,000 tasks, n to 1,000, 8 ks", pass_many),
     ("pass_at_k: 100,000 tasks, n = 16, 5 ks", pass_repeated),
     ("best_of_k: 10,000 tasks of 16 scores, 16 ks", best_of_16),
     ("best_of_k: 100 tasks of 1,000 scores, 5 ks", best_of_1000),
     ("best_of_k: 100,000 scores in 1,000 groups, 2 ks", best_of_groups),
+    ("best_of_k: 100,000 scores of 11 values in 1,000 groups, 2 ks", best_of_repeats),
     ("metrics: best and worst of k, 10,000 tasks of 16", metrics_of_scores),
     ("metrics: pass@k of 100,000 rollouts", metrics_of_verdicts),
+    ("metrics: pass@k of 100,000 rows of 16", metrics_of_rows),
     ("tasks: 1,000,000 integers", integers),
     ("tasks: 1,000,000 texts", texts),
     ("tasks: 1,000,000 texts, grouped", texts_grouped),
@@ -120,12 +122,20 @@ fn best_of_1000() -> Result<()> {
 }
 
 fn best_of_groups() -> Result<()> {
-    let (scores, mut random) = (scores(100_000), Random(9));
+    grouped(&scores(100_000))
+}
+
+fn best_of_repeats() -> Result<()> {
+    grouped(&scores(100_000).iter().map(|score| (score * 11.0).floor() / 10.0).collect::<Vec<_>>())
+}
+
+fn grouped(scores: &[f64]) -> Result<()> {
+    let mut random = Random(9);
     // Every task is met.
     let mut code = |i: u32| if i < 1000 { i } else { random.below(1000).try_into().unwrap_or(0) };
     let codes: Vec<u32> = (0..100_000).map(&mut code).collect();
     let mut out = vec![0.0; 2000];
-    measured(|| Order::Best.of_groups(&scores, &codes, &[1, 4], &mut out))
+    measured(|| Order::Best.of_groups(scores, &codes, &[1, 4], &mut out))
 }
 
 fn metrics(labels: &[&str], ks: &[u64], arrays: &Arrays<'_>, tasks: usize) -> Result<()> {
@@ -147,6 +157,12 @@ fn metrics_of_verdicts() -> Result<()> {
     let (scores, task) = (scores(100_000), (0..100_000).map(|i| i / 8).collect::<Vec<u32>>());
     let arrays = Arrays { task: Owners::Each(&task), scores: Floats::F64(&scores), ..Arrays::default() };
     metrics(&["pass@k", "pass^k"], &[1, 2, 4, 8], &arrays, 12_500)
+}
+
+fn metrics_of_rows() -> Result<()> {
+    let passed: Vec<i8> = scores(1_600_000).iter().map(|score| i8::from(*score < 0.5)).collect();
+    let arrays = Arrays { task: Owners::Rows { tasks: 100_000, size: 16 }, passed: &passed, ..Arrays::default() };
+    metrics(&["pass@k", "pass^k"], &[1, 2, 4, 8, 16], &arrays, 100_000)
 }
 
 fn integers() -> Result<()> {
