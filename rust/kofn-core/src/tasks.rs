@@ -273,7 +273,7 @@ pub fn count(codes: &[u32], passed: &[i8], tasks: usize) -> Result<Counts> {
 pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
     let mut counting = Counting::new(passed);
     let mut window = Window::new(ids.len());
-    let mut distinct: Vec<T> = Vec::new();
+    let (mut distinct, mut full) = (Vec::new(), Full::default());
     let mut done = 0;
     for chunk in ids[..ids.len().min(BLOCK)].chunks(CHUNK) {
         if !window.cover(chunk) {
@@ -282,7 +282,7 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
         let passed = counting.next(chunk.len());
         done += chunk.len();
         let (least, cells) = window.cells();
-        let met = Met { least, cells, distinct: &mut distinct };
+        let met = Met { least, cells, distinct: &mut distinct, full: &mut full };
         if stand_together(chunk) {
             met.add_runs(chunk, passed);
         } else {
@@ -290,27 +290,44 @@ pub fn count_ids<T: Id>(ids: &[T], passed: &[i8]) -> Result<Counts> {
         }
     }
     let (least, cells) = window.cells();
-    counting.both = distinct.iter().filter_map(|&id| cells.get(position(id, least))).copied().collect();
+    let both = |&id: &T| cells.get(position(id, least)).map(|&cell| full.get(&id.key()).unwrap_or(&0) + widened(cell));
+    counting.both = distinct.iter().filter_map(both).collect();
     drop(window);
     by_hash(&ids[done..], &mut distinct, &mut counting);
     counting.finish(distinct.len())
 }
 
+/// What cells held when they were full, by the keys of their ids.
+type Full = hashbrown::HashMap<u64, u64, foldhash::fast::FixedState>;
+
+/// Rollouts of a cell in its lower half, passes in the upper: twice as many stay in the cache as of whole counts.
+const HALF: u32 = 0xffff;
+
+fn widened(cell: u32) -> u64 {
+    u64::from(cell & HALF) | u64::from(cell >> 16) << 32
+}
+
 /// Cells of rollouts and passes, and the ids that were met.
 struct Met<'a, T> {
     least: u64,
-    cells: &'a mut [u64],
+    cells: &'a mut [u32],
     distinct: &'a mut Vec<T>,
+    full: &'a mut Full,
 }
 
 impl<T: Id> Met<'_, T> {
+    /// Add rollouts, fewer than 2^16, and passes, in halves as a cell has them.
     #[inline(always)]
-    fn add(&mut self, id: T, rollouts: u64) {
-        if let Some(both) = self.cells.get_mut(position(id, self.least)) {
-            if *both == 0 {
+    fn add(&mut self, id: T, rollouts: u32) {
+        if let Some(cell) = self.cells.get_mut(position(id, self.least)) {
+            let sum = (*cell & HALF) + (rollouts & HALF);
+            if *cell == 0 {
                 self.distinct.push(id);
+            } else if sum > HALF {
+                *self.full.entry(id.key()).or_default() += widened(*cell);
+                *cell = 0;
             }
-            *both += rollouts;
+            *cell += rollouts;
         }
     }
 
@@ -318,7 +335,7 @@ impl<T: Id> Met<'_, T> {
     #[inline(never)]
     fn add_each(mut self, ids: &[T], passed: &[i8]) {
         for (&id, &passed) in ids.iter().zip(passed) {
-            self.add(id, one(passed));
+            self.add(id, 1 | u32::from(passed.cast_unsigned() & 1) << 16);
         }
     }
 
@@ -328,7 +345,8 @@ impl<T: Id> Met<'_, T> {
         while let Some(&id) = ids.first() {
             let run = run_of(id, ids);
             let (these, others) = passed.split_at(run.min(passed.len()));
-            self.add(id, all(these));
+            let passes: u32 = these.iter().map(|passed| u32::from(passed.cast_unsigned() & 1)).sum();
+            self.add(id, u32::try_from(these.len()).unwrap_or(HALF) | passes << 16);
             (ids, passed) = (&ids[run..], others);
         }
     }

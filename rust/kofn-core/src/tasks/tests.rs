@@ -135,3 +135,26 @@ fn a_text_that_cannot_be_an_id_is_named() {
     many.push(b"\xff");
     assert_eq!(problem(&many), "groups: entry 300 is not valid Unicode text");
 }
+
+#[test]
+fn cells_that_are_full_are_emptied() {
+    // More than 16 bits count, of ids that alternate and of ids in runs, and one cell filled to the last.
+    let alternating = (0..400_000_i64).map(|i| 7 - i % 2);
+    let runs = (0..400_000).map(|i| i / 150_000);
+    let last = std::iter::repeat_n(9, 65_536);
+    let ids: Vec<i64> = alternating.chain(runs).chain(last).collect();
+    let passed: Vec<i8> = (0..ids.len()).map(|i| i8::from(i % 3 == 0)).collect();
+    let (n, c) = count_ids(&ids, &passed).expect("verdicts");
+    let mut distinct: Vec<i64> = Vec::new();
+    for id in &ids {
+        if !distinct.contains(id) {
+            distinct.push(*id);
+        }
+    }
+    let count = |id: i64, least: i8| {
+        let mine = ids.iter().zip(&passed).filter(|(other, passed)| **other == id && **passed >= least);
+        i64::try_from(mine.count()).expect("few")
+    };
+    assert_eq!(n, distinct.iter().map(|&id| count(id, 0)).collect::<Vec<_>>());
+    assert_eq!(c, distinct.iter().map(|&id| count(id, 1)).collect::<Vec<_>>());
+}
