@@ -7,8 +7,10 @@ use super::lanes::{Weight, cut, weights};
 use crate::dd::{Double, two_sum};
 use crate::exact::power_of_two;
 
-/// The longest tasks whose weights are kept: those of all lengths take 8 MiB a k.
+/// The longest tasks whose weights are kept.
 const LONGEST: usize = 1024;
+/// Weights kept of all lengths together: 32 MiB.
+const MOST: usize = 1 << 21;
 
 /// What tasks share.
 pub(super) struct Shared<'a> {
@@ -19,6 +21,8 @@ pub(super) struct Shared<'a> {
     error: f64,
     /// By length.
     tables: Vec<Table>,
+    /// Weights that may still be kept.
+    room: usize,
     /// How many scores of a task come after each step.
     left: Vec<usize>,
 }
@@ -55,7 +59,8 @@ impl<'a> Shared<'a> {
         };
         let steps: Vec<Weight> = scores.windows(2).map(step).collect();
         let left = vec![0; steps.len()];
-        Self { ks, first: scores.first().copied().unwrap_or(f64::NAN), steps, error, tables: Vec::new(), left }
+        let first = scores.first().copied().unwrap_or(f64::NAN);
+        Self { ks, first, steps, error, tables: Vec::new(), room: MOST, left }
     }
 
     /// The values of a task that has each score so often, NaN where it has fewer than k; whether all are settled, as
@@ -99,12 +104,13 @@ impl<'a> Shared<'a> {
         let table = &mut self.tables[n];
         *table = match std::mem::take(table) {
             Table::Unmet => Table::Met,
-            Table::Met => {
+            Table::Met if (n + 1) * self.ks.len() <= self.room => {
+                self.room -= (n + 1) * self.ks.len();
                 let rows = weights(n as u64, self.ks);
                 let at = |left: usize| rows.chunks(n + 1).map(move |row| cut(row[left]));
                 Table::Made((0..=n).flat_map(at).collect())
             }
-            made @ Table::Made(_) => made,
+            kept => kept,
         };
     }
 }
